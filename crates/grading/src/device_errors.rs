@@ -5,20 +5,20 @@ use device::module::ModuleError;
 use device::{DeviceError, DriverError, Fault, FaultKind};
 use exit::ErrorKind;
 
-use crate::outcome::{Failure, Kind, Outcome, Panic};
+use crate::outcome::{Failure, Kind, NoResult, Panic};
 
 /// How a submission fails that met this error, or, where it may be right elsewhere, what kept that
 /// from being decided. Another submission need not meet what this one does: it never takes points
 /// out of the total.
-impl From<Error> for Outcome {
-    fn from(error: Error) -> Outcome {
+impl From<Error> for NoResult {
+    fn from(error: Error) -> NoResult {
         let message = error.to_string();
         let kind = match &error {
             Error::Module(ModuleError::BadPtx { .. }) => Kind::PtxInvalid,
             Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
             Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
                 Fault::Unsupported(_) => {
-                    return Outcome::undecided(format!("{message}; grade it on a GPU"));
+                    return NoResult::undecided(format!("{message}; grade it on a GPU"));
                 }
                 Fault::Launch(_) => Kind::LaunchRefused,
                 Fault::Program(program) => {
@@ -40,7 +40,7 @@ impl From<Error> for Outcome {
                 total_bytes,
                 ..
             }) => {
-                return Outcome::undecided(format!(
+                return NoResult::undecided(format!(
                     "it needs {needed_bytes} bytes of device memory, and {device} has {free_bytes} of {total_bytes} free; \
                      end what else uses them, or grade it on a device with more"
                 ));
@@ -51,13 +51,13 @@ impl From<Error> for Outcome {
                 compute_capability: (major, minor),
                 ..
             }) => {
-                return Outcome::undecided(format!(
+                return NoResult::undecided(format!(
                     "the kernels are built for {target}, and {device} has compute capability {major}.{minor}; \
                      grade it on a GPU that runs them"
                 ));
             }
             Error::Needs { .. } => {
-                return Outcome::undecided(format!("{message}; grade it on a GPU that runs it"));
+                return NoResult::undecided(format!("{message}; grade it on a GPU that runs it"));
             }
             Error::Device(DeviceError::Dependent(_)) => Kind::Race,
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
@@ -69,9 +69,9 @@ impl From<Error> for Outcome {
                 _ => Kind::KernelFault,
             },
             other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
-            _ => return Outcome::undecided(message),
+            _ => return NoResult::undecided(message),
         };
-        Outcome::failed(kind, message)
+        NoResult::failed(kind, message)
     }
 }
 
@@ -103,11 +103,13 @@ fn of_program(kind: &FaultKind) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Outcome;
 
     fn undecided(error: DeviceError) -> String {
-        let outcome = Outcome::from(Error::from(error));
-        let reason = outcome.left_undecided();
-        reason.expect("undecided").to_owned()
+        match NoResult::from(Error::from(error)) {
+            NoResult::Undecided { reason } => reason,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -119,7 +121,7 @@ mod tests {
                 // The words do not matter.
                 what: "illegal address, not aligned".to_owned(),
             };
-            Outcome::from(Error::from(error)).kind()
+            Outcome::from(NoResult::from(Error::from(error))).kind()
         };
         assert_eq!(kind(DriverError::ILLEGAL_ADDRESS), Some(Kind::OutOfBounds));
         assert_eq!(

@@ -13,8 +13,8 @@
 //! - *Repeatability.* `--seed` and `--draw` in a report give the same inputs and the same hidden
 //!   cases again.
 //! - *Blame.* A failure is the submission's. An error is the machine's, and takes no points. A case
-//!   that could not be graded says why: [`Outcome::NotGradedHere`] leaves the total,
-//!   [`Outcome::Undecided`] stays in it. A kernel's fault is a failure whose kind names the rule
+//!   without a result says why: [`NoResult::NotGradedHere`] leaves the total,
+//!   [`NoResult::Undecided`] stays in it. A kernel's fault is a failure whose kind names the rule
 //!   that the kernel broke.
 //!
 //! # Where does a point come from?
@@ -77,5 +77,5 @@ mod processes;
 pub mod report;
 pub mod worker;
 
-pub use outcome::{Category, Failure, Kind, Outcome};
+pub use outcome::{Category, Failure, Kind, NoResult, Outcome};
 pub use report::GradeReport;

@@ -2,10 +2,11 @@
 //! the next.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::diagnose::Diagnosis;
 
-/// How a case, or the timing of one, ended. As an error: why it has no result.
+/// How a case, or the timing of one, ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
@@ -29,39 +30,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// A failure.
-    pub fn failed(kind: Kind, message: impl Into<String>) -> Outcome {
-        Outcome::Failed(Failure::new(kind, message))
-    }
-
-    /// The machine, or the harness, lacks something for every submission alike.
-    pub fn not_graded_here(reason: impl Into<String>) -> Outcome {
-        Outcome::NotGradedHere {
-            reason: bounded(reason.into(), MAX_TEXT_BYTES),
-        }
-    }
-
-    /// This submission cannot be decided here, where another could.
-    pub fn undecided(reason: impl Into<String>) -> Outcome {
-        Outcome::Undecided {
-            reason: bounded(reason.into(), MAX_TEXT_BYTES),
-        }
-    }
-
     /// The failure, if it is one.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Outcome::Failed(failure) => Some(failure),
             _ => None,
-        }
-    }
-
-    /// Why it has no result; empty if it has one.
-    pub fn reason(&self) -> &str {
-        match self {
-            Outcome::Failed(failure) => &failure.message,
-            Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
-            Outcome::Passed | Outcome::Measured => "",
         }
     }
 
@@ -87,9 +60,69 @@ impl Outcome {
     }
 }
 
-impl From<Failure> for Outcome {
-    fn from(failure: Failure) -> Outcome {
-        Outcome::Failed(failure)
+impl From<NoResult> for Outcome {
+    fn from(why: NoResult) -> Outcome {
+        match why {
+            NoResult::Failed(failure) => Outcome::Failed(failure),
+            NoResult::NotGradedHere { reason } => Outcome::NotGradedHere { reason },
+            NoResult::Undecided { reason } => Outcome::Undecided { reason },
+        }
+    }
+}
+
+/// Why a case, or the timing of one, has no result. In JSON it is the [`Outcome`] that it becomes.
+#[derive(Debug, Clone, PartialEq, Error, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum NoResult {
+    /// See [`Outcome::Failed`].
+    #[error("{}", .0.message)]
+    Failed(Failure),
+    /// See [`Outcome::NotGradedHere`].
+    #[error("{reason}")]
+    NotGradedHere {
+        /// Why.
+        reason: String,
+    },
+    /// See [`Outcome::Undecided`].
+    #[error("{reason}")]
+    Undecided {
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl NoResult {
+    /// A failure.
+    pub fn failed(kind: Kind, message: impl Into<String>) -> NoResult {
+        NoResult::Failed(Failure::new(kind, message))
+    }
+
+    /// The machine, or the harness, lacks something for every submission alike.
+    pub fn not_graded_here(reason: impl Into<String>) -> NoResult {
+        NoResult::NotGradedHere {
+            reason: bounded(reason.into(), MAX_TEXT_BYTES),
+        }
+    }
+
+    /// This submission cannot be decided here, where another could.
+    pub fn undecided(reason: impl Into<String>) -> NoResult {
+        NoResult::Undecided {
+            reason: bounded(reason.into(), MAX_TEXT_BYTES),
+        }
+    }
+
+    /// The same reason; of a failure, the one that this makes of it.
+    pub fn map_failure(self, of: impl FnOnce(Failure) -> Failure) -> NoResult {
+        match self {
+            NoResult::Failed(failure) => NoResult::Failed(of(failure)),
+            lacking => lacking,
+        }
+    }
+}
+
+impl From<Failure> for NoResult {
+    fn from(failure: Failure) -> NoResult {
+        NoResult::Failed(failure)
     }
 }
 
@@ -370,6 +403,23 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_in_json_what_it_is_as_an_outcome() {
+        let all = [
+            NoResult::failed(Kind::Race, "two threads"),
+            NoResult::not_graded_here("no GPU"),
+            NoResult::undecided("no memory"),
+        ];
+        for why in all {
+            let json = serde_json::to_string(&why).unwrap();
+            let outcome = Outcome::from(why.clone());
+            assert_eq!(json, serde_json::to_string(&outcome).unwrap());
+            assert_eq!(serde_json::from_str::<NoResult>(&json).unwrap(), why);
+        }
+        // A worker that answers so has a bug, and no verdict.
+        serde_json::from_str::<NoResult>(r#"{"status":"passed"}"#).unwrap_err();
+    }
+
+    #[test]
     fn every_kind_is_documented() {
         let page = include_str!("../../../docs/reference/failures.md");
         for kind in Kind::ALL {
@@ -387,11 +437,11 @@ mod tests {
     fn what_a_submission_wrote_is_quoted_in_part() {
         let long = "ä".repeat(1 << 20);
         let failure = Failure::new(Kind::PlanInvalid, long.clone()).with_sanitizer(long.clone());
-        let undecided = Outcome::undecided(long.clone());
+        let undecided = NoResult::undecided(long).to_string();
         for text in [
             &failure.message,
             failure.sanitizer.as_ref().unwrap(),
-            undecided.reason(),
+            &undecided,
         ] {
             assert!(text.len() < MAX_TEXT_BYTES + 100, "{}", text.len());
             assert!(text.ends_with(" bytes more)"));

@@ -13,7 +13,7 @@ use plan::{Buffer, Role};
 
 use units::count;
 
-use crate::outcome::{Failure, Kind, Outcome, fail};
+use crate::outcome::{Failure, Kind, NoResult, fail};
 
 /// The most device memory that a plan's buffers may take together, in bytes; no device has more.
 const MAX_BUFFER_BYTES: u64 = 1 << 40;
@@ -44,7 +44,7 @@ pub fn fits(
     module: &Module,
     limits: &LaunchLimits,
     devices: u32,
-) -> Result<(), Outcome> {
+) -> Result<(), NoResult> {
     let of_lab = InterfaceInfo::find(lab).expect("a case's lab exists");
     let declared = of_lab
         .declared(problem)
@@ -137,7 +137,7 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Fai
 /// # Errors
 ///
 /// The plan or the kernels have too much of something.
-pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), Outcome> {
+pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), NoResult> {
     let commands = plan.commands().len();
     if commands > MAX_COMMANDS {
         fail!(

@@ -7,7 +7,7 @@ use device::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::lab_spec::{Against, CountSpec, Group, PerformanceSpec};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, NoResult, Outcome};
 
 /// Changes whenever a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -193,10 +193,11 @@ impl CountGrade {
             .filter(|_| case.status == Outcome::Passed);
         let status = match (&case.status, counted) {
             (Outcome::Passed, Some(_)) => Outcome::Measured,
-            (Outcome::Passed, None) => Outcome::undecided(match &case.checks {
+            (Outcome::Passed, None) => NoResult::undecided(match &case.checks {
                 Some(Checks::NotMade { reason }) => reason,
                 _ => "the emulated device did not count it",
-            }),
+            })
+            .into(),
             (other, _) => other.clone(),
         };
         CountGrade {
@@ -395,7 +396,7 @@ mod tests {
         let right = counted(Outcome::Passed, Some(150));
         assert_eq!((right.earned, right.counted), (3.0, Some(150)));
         assert_eq!(right.status, Outcome::Measured);
-        let race = Outcome::failed(Kind::Race, "a race");
+        let race = Outcome::from(NoResult::failed(Kind::Race, "a race"));
         let wrong = counted(race.clone(), Some(150));
         assert_eq!(
             (wrong.earned, wrong.counted, wrong.status),
@@ -414,7 +415,11 @@ mod tests {
         let mut report = GradeReport::new(submission, "wave2d", "emulated");
         report.cases = vec![
             case(2.0, 2.0, Outcome::Passed),
-            case(3.0, 0.0, Outcome::failed(Kind::Race, "a race")),
+            case(
+                3.0,
+                0.0,
+                Outcome::from(NoResult::failed(Kind::Race, "a race")),
+            ),
         ];
         report.performance = vec![PerformanceGrade {
             case: "large-3201".to_owned(),

@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn wrong() -> Outcome {
-        Outcome::failed(Kind::WrongResult, "`u0` is wrong")
+        Outcome::Failed(Failure::new(Kind::WrongResult, "`u0` is wrong"))
     }
 
     fn checked(lines: &str, report: &GradeReport) -> Result<String, String> {
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn failing_in_another_way_or_with_other_words_is_a_miss() {
-        let race = report(&[("a", Outcome::failed(Kind::Race, "a race"))]);
+        let race = report(&[("a", Outcome::Failed(Failure::new(Kind::Race, "a race")))]);
         assert!(checked("verdict = \"wrong_result\"", &race).is_err());
         assert!(checked("verdict = \"race\"\nmessage = \"shared\"", &race).is_err());
         assert!(checked("verdict = \"race\"\nmessage = \"a race\"", &race).is_ok());
@@ -405,7 +405,7 @@ mod tests {
             checked(harmless, &report(&[("a", wrong())])).unwrap(),
             "wrong_result"
         );
-        let race = report(&[("a", Outcome::failed(Kind::Race, "a race"))]);
+        let race = report(&[("a", Outcome::Failed(Failure::new(Kind::Race, "a race")))]);
         assert!(checked(harmless, &race).is_err());
     }
 
@@ -422,7 +422,10 @@ mod tests {
     #[test]
     fn a_deadline_of_a_gpu_has_no_reason() {
         let submission = submission("verdict = \"deadline\"\nmessage = \"launch at most\"");
-        let fails = report(&[("a", Outcome::failed(Kind::Deadline, "not finished"))]);
+        let fails = report(&[(
+            "a",
+            Outcome::Failed(Failure::new(Kind::Deadline, "not finished")),
+        )]);
         assert!(check(&submission, &fails, "cuda").is_ok());
         assert!(check(&submission, &fails, "emulated").is_err());
     }
@@ -430,7 +433,7 @@ mod tests {
     #[test]
     fn a_gpu_may_show_large_cases_in_its_own_way() {
         let submission = submission("verdict = \"out_of_bounds\"\ncuda = \"guard_overwritten\"");
-        let guard = Outcome::failed(Kind::GuardOverwritten, "before `u0`");
+        let guard = Outcome::Failed(Failure::new(Kind::GuardOverwritten, "before `u0`"));
         let small = report(&[("a", guard)]);
         assert!(check(&submission, &small, "cuda").is_err());
         let mut large = small;

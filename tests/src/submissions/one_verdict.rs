@@ -92,7 +92,7 @@ impl CaseRunner for Here {
     fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<WorkerEnd<Answer>, GradeError> {
         Ok(match job.work(&mut Unwatched) {
             Ok(answer) => WorkerEnd::Answer(Box::new(answer)),
-            Err(outcome) => WorkerEnd::NoAnswer(outcome),
+            Err(why) => WorkerEnd::NoAnswer(why),
         })
     }
 }

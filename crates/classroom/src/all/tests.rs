@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 use grading::lab_spec::Group;
-use grading::outcome::{self, Kind, Outcome};
+use grading::outcome::{self, Kind, NoResult, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 use terminal::look::Look;
 
@@ -112,10 +112,10 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
             let reason = "no GPU".to_owned();
             Outcome::NotGradedHere { reason }
         }
-        "unknown" => Outcome::undecided("`foo` is not known here"),
+        "unknown" => NoResult::undecided("`foo` is not known here").into(),
         "lost" => return Err(CommandError::Environment("the device is lost".to_owned())),
         "odd" => return Err(CommandError::Input("this makes no sense".to_owned())),
-        other => Outcome::failed(Kind::WrongResult, other),
+        other => NoResult::failed(Kind::WrongResult, other).into(),
     };
     let mut report = GradeReport::new(SubmissionId { name, sha256: None }, "wave2d", "emulated");
     report.cases = [("easy", Outcome::Passed), ("hard", status)]

@@ -6,7 +6,7 @@ use super::*;
 use ::terminal::look::Look;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Against, Group};
-use grading::outcome::{Failure, Kind, Outcome};
+use grading::outcome::{Failure, Kind, NoResult, Outcome};
 use grading::report::*;
 
 /// A text as a hostile submission would choose it.
@@ -425,7 +425,7 @@ fn points_that_the_submission_keeps_from_being_graded_stay_in_the_total() {
     let reason = "`secret.foo` is not known";
     for case in &mut report.cases {
         (case.status, case.earned) = match case.group {
-            Group::Hidden => (Outcome::undecided(reason), 0.0),
+            Group::Hidden => (NoResult::undecided(reason).into(), 0.0),
             _ => (Outcome::Passed, case.points),
         };
     }

@@ -7,7 +7,7 @@ use super::*;
 use device::NamedBuffers;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Group, embedded, embedded_hints};
-use grading::outcome::{Failure, Kind, Outcome};
+use grading::outcome::{Failure, Kind, NoResult, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 use insta::assert_snapshot;
 use terminal::look::Look;
@@ -42,7 +42,7 @@ fn report(failing: &[(&str, Failure)]) -> GradeReport {
         let failure = failing.iter().find(|(name, _)| *name == spec.name);
         let status = match failure {
             _ if spec.group == Group::Large => {
-                Outcome::not_graded_here("large cases are graded on a GPU")
+                NoResult::not_graded_here("large cases are graded on a GPU").into()
             }
             Some((_, failure)) => Outcome::Failed(failure.clone()),
             None => Outcome::Passed,
@@ -68,7 +68,7 @@ fn report(failing: &[(&str, Failure)]) -> GradeReport {
         });
     }
     for timed in &lab_spec.performance {
-        let status = Outcome::not_graded_here("large cases are graded on a GPU");
+        let status = NoResult::not_graded_here("large cases are graded on a GPU").into();
         report
             .performance
             .push(grading::report::PerformanceGrade::new(timed, status));

@@ -14,7 +14,7 @@ use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, ToleranceRule};
-use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, Outcome, bounded};
+use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, NoResult, bounded};
 use crate::worker::{Phase, Watch};
 
 /// The inputs of one sample.
@@ -90,7 +90,7 @@ impl<'a> CaseWork<'a> {
     }
 
     /// Runs the checks of the emulated device, which finds faults that a GPU may not show.
-    pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), Outcome> {
+    pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), NoResult> {
         let orders = match extent {
             Extent::Whole => self.orders,
             Extent::Sampled => 1,
@@ -139,7 +139,7 @@ impl<'a> CaseWork<'a> {
     }
 
     /// Fresh inputs for a sample.
-    pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, Outcome> {
+    pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, NoResult> {
         let seed = self.seeds.key(&self.spec.name, purpose, sample);
         let case = self.spec.with_seed(self.lab, seed).map_err(Error::from)?;
         Ok(SampleInputs {
@@ -151,15 +151,12 @@ impl<'a> CaseWork<'a> {
     }
 
     /// A run of the submission.
-    pub fn submission(&mut self, of: &SampleInputs, settle: Duration) -> Result<Sample, Outcome> {
+    pub fn submission(&mut self, of: &SampleInputs, settle: Duration) -> Result<Sample, NoResult> {
         self.watch.enter(Phase::Submission);
         let ran = run_isolated(self.device, self.subject, &of.inputs, settle);
         self.watch.enter(Phase::Ours);
         self.keep_printed(of.sample == 0 || ran.is_err());
-        ran.map_err(|outcome| match outcome {
-            Outcome::Failed(failure) => failure.with_sample(of.sample).into(),
-            lacking => lacking,
-        })
+        ran.map_err(|why| why.map_failure(|failure| failure.with_sample(of.sample)))
     }
 
     /// Keeps the text that kernels have printed in a run, if it is to be shown.
@@ -175,7 +172,7 @@ impl<'a> CaseWork<'a> {
     }
 
     /// One sample, compared with the CPU.
-    pub fn checked(&mut self, sample: u32) -> Result<(), Outcome> {
+    pub fn checked(&mut self, sample: u32) -> Result<(), NoResult> {
         let of = self.inputs("check", sample)?;
         self.choose_order(sample);
         let ran = self.submission(&of, Duration::ZERO)?;
@@ -192,7 +189,7 @@ impl<'a> CaseWork<'a> {
     }
 
     /// The right results for these inputs, by the CPU; and the reference itself.
-    pub fn expected(&mut self, of: &SampleInputs) -> Result<(Expected, NamedBuffers), Outcome> {
+    pub fn expected(&mut self, of: &SampleInputs) -> Result<(Expected, NamedBuffers), NoResult> {
         let case = &of.case;
         let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress)?;
         match self.rule {
@@ -200,7 +197,7 @@ impl<'a> CaseWork<'a> {
             ToleranceRule::Rounding { factor } => {
                 let oracle = case.oracle_from(&of.inputs, &NoProgress)?.ok_or_else(|| {
                     let lab = self.lab.name;
-                    Outcome::not_graded_here(format!(
+                    NoResult::not_graded_here(format!(
                         "lab {lab} has no oracle: rule \"rounding\" cannot be used"
                     ))
                 })?;
@@ -217,7 +214,7 @@ impl<'a> CaseWork<'a> {
         of: &SampleInputs,
         expected: &Expected,
         got: &NamedBuffers,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), NoResult> {
         let Err(error) = expected.check(got) else {
             self.samples += 1;
             return Ok(());

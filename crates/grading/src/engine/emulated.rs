@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Sample, Subject, run_isolated};
 use crate::lab_spec::Group;
-use crate::outcome::{Category, Failure, Kind, Outcome};
+use crate::outcome::{Category, Failure, Kind, NoResult};
 
 /// How much of a case is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,22 +93,22 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] for what was found, and, with [`Kind::Deadline`], of what does not end;
-    /// [`Outcome::Undecided`] where it cannot be run to its end here.
+    /// [`NoResult::Failed`] for what was found, and, with [`Kind::Deadline`], of what does not end;
+    /// [`NoResult::Undecided`] where it cannot be run to its end here.
     pub fn check(
         self,
         device: &dyn Device,
         subject: Subject<'_>,
         inputs: &NamedBuffers,
-    ) -> Result<Option<Sample>, Outcome> {
+    ) -> Result<Option<Sample>, NoResult> {
         let ran = match self {
             Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO).map(Some),
             Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
         };
         match ran {
             // Seen on the GPU too, which decides.
-            Err(Outcome::Failed(failure)) if failure.category == Category::Wrong => Ok(None),
-            Err(Outcome::Failed(failure))
+            Err(NoResult::Failed(failure)) if failure.category == Category::Wrong => Ok(None),
+            Err(NoResult::Failed(failure))
                 if !self.shows(failure.kind) && failure.kind != Kind::Deadline =>
             {
                 Err(not_to_its_end(&failure))
@@ -118,9 +118,9 @@ impl Extent {
     }
 }
 
-/// The outcome of a check that failed in a way that a GPU may not.
-pub fn not_to_its_end(failure: &Failure) -> Outcome {
-    Outcome::undecided(format!(
+/// Why a check has no result that failed in a way that a GPU may not.
+pub fn not_to_its_end(failure: &Failure) -> NoResult {
+    NoResult::undecided(format!(
         "the emulated device did not get to its end: {}",
         failure.message
     ))
@@ -130,10 +130,10 @@ fn run_beginning(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
-) -> Result<(), Outcome> {
+) -> Result<(), NoResult> {
     let bytes = subject.plan.memory_bytes().map_err(device::Error::from)?;
     if bytes > MAX_BYTES {
-        return Err(Outcome::undecided(format!(
+        return Err(NoResult::undecided(format!(
             "it needs {bytes} bytes, and cases of up to {MAX_BYTES} are looked at"
         )));
     }

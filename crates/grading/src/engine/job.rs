@@ -19,7 +19,7 @@ use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, Group, LabSpec, PerformanceSpec};
-use crate::outcome::{Category, Failure, Outcome};
+use crate::outcome::{Category, Failure, NoResult, Outcome};
 use crate::report::PerformanceGrade;
 use crate::worker::{Job, Watch};
 
@@ -99,8 +99,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The case, and all that is timed of it, ended like this before any result was compared.
-    pub fn without_samples(status: Outcome, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
+    /// The case, and all that is timed of it, has no result for this reason, and none was compared.
+    pub fn without_samples(why: NoResult, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
+        let status = Outcome::from(why);
         Answer {
             performance: lab_spec
                 .timed(spec)
@@ -129,7 +130,7 @@ impl Job for CaseJob {
         }
     }
 
-    fn work(&self, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+    fn work(&self, watch: &mut dyn Watch) -> Result<Answer, NoResult> {
         let lab_spec = self.lab_spec()?;
         let number = self.number(&lab_spec)?;
         let device = self.device(lab_spec.cases[number].devices)?;
@@ -144,9 +145,9 @@ impl CaseJob {
     }
 
     /// The lab file, with drawn parameters.
-    fn lab_spec(&self) -> Result<LabSpec, Outcome> {
+    fn lab_spec(&self) -> Result<LabSpec, NoResult> {
         let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
-            .map_err(|error| Outcome::undecided(error.to_string()))?;
+            .map_err(|error| NoResult::undecided(error.to_string()))?;
         Ok(match self.draw {
             Some(draw) => lab_spec.drawn(draw),
             None => lab_spec,
@@ -154,15 +155,15 @@ impl CaseJob {
     }
 
     /// The case's number in it.
-    fn number(&self, lab_spec: &LabSpec) -> Result<usize, Outcome> {
+    fn number(&self, lab_spec: &LabSpec) -> Result<usize, NoResult> {
         let mut cases = lab_spec.cases.iter();
         cases
             .position(|spec| spec.name == self.case)
-            .ok_or_else(|| Outcome::undecided(format!("there is no case `{}`", self.case)))
+            .ok_or_else(|| NoResult::undecided(format!("there is no case `{}`", self.case)))
     }
 
     /// The device that the job names; for several, that one and those after it, as one.
-    fn device(&self, devices: u32) -> Result<Box<dyn Device>, Outcome> {
+    fn device(&self, devices: u32) -> Result<Box<dyn Device>, NoResult> {
         let ordinal = match self.device {
             DeviceName::Emulated => {
                 let decides = self.checks.is_none();
@@ -172,20 +173,20 @@ impl CaseJob {
             DeviceName::Cuda(ordinal) => ordinal,
         };
         let lacking =
-            |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", self.device));
+            |why: &str| NoResult::not_graded_here(format!("--device {}: {why}", self.device));
         let there =
             discover().map_err(|error| lacking(&format!("{error}; see `harness doctor`")))?;
         if devices > 1 {
             let end = ordinal.saturating_add(devices);
             if there.len() < end as usize {
-                return Err(Outcome::not_graded_here(format!(
+                return Err(NoResult::not_graded_here(format!(
                     "the case needs {} from number {ordinal} on; this machine has {}",
                     count(devices as usize, "GPU"),
                     there.len()
                 )));
             }
             let group = Gpus::List((ordinal..end).collect()).group(None);
-            return group.map_err(|error| Outcome::not_graded_here(error.to_string()));
+            return group.map_err(|error| NoResult::not_graded_here(error.to_string()));
         }
         let found = there
             .into_iter()
@@ -197,8 +198,8 @@ impl CaseJob {
     ///
     /// # Errors
     ///
-    /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
-    pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+    /// [`NoResult::NotGradedHere`] or [`NoResult::Undecided`] if that cannot be done here.
+    pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, NoResult> {
         let lab_spec = self.lab_spec()?;
         let number = self.number(&lab_spec)?;
         self.run_case(&lab_spec, number, device, watch)
@@ -211,8 +212,8 @@ impl CaseJob {
         number: usize,
         device: &dyn Device,
         watch: &mut dyn Watch,
-    ) -> Result<Answer, Outcome> {
-        let bad = |error: String| Outcome::undecided(error);
+    ) -> Result<Answer, NoResult> {
+        let bad = |error: String| NoResult::undecided(error);
         let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
         let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
@@ -252,7 +253,7 @@ impl CaseJob {
         &self,
         work: &mut CaseWork<'_>,
         timed: impl Iterator<Item = &'c PerformanceSpec>,
-    ) -> Result<Answer, Outcome> {
+    ) -> Result<Answer, NoResult> {
         let timed: Vec<_> = match work.device.info().kind {
             DeviceKind::Cuda => timed.collect(),
             DeviceKind::Emulated => Vec::new(),
@@ -274,8 +275,8 @@ impl CaseJob {
                     diagnosis: None,
                     ..failure.clone()
                 });
-            } else if let Err(outcome) = work.time(timed, self.stopping, &mut grade) {
-                grade.status = outcome;
+            } else if let Err(why) = work.time(timed, self.stopping, &mut grade) {
+                grade.status = why.into();
                 // Wrong results are wrong, timed or not; a time that cannot be believed costs the
                 // timing.
                 if let Outcome::Failed(failure) = &grade.status
@@ -297,10 +298,10 @@ impl CaseJob {
 }
 
 /// The outcome of a case: that it passed, or how it failed.
-fn passed(result: Result<(), Outcome>) -> Result<Outcome, Outcome> {
+fn passed(result: Result<(), NoResult>) -> Result<Outcome, NoResult> {
     match result {
         Ok(()) => Ok(Outcome::Passed),
-        Err(failed @ Outcome::Failed(_)) => Ok(failed),
+        Err(NoResult::Failed(failure)) => Ok(Outcome::Failed(failure)),
         Err(lacking) => Err(lacking),
     }
 }

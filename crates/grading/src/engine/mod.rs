@@ -66,7 +66,7 @@ use output_files::ScratchFolder;
 use output_files::digest::sha256;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Category, Failure, Kind, Outcome, Panic};
+use crate::outcome::{Category, Failure, Kind, NoResult, Outcome, Panic};
 use crate::report::{
     CaseGrade, Checks, CountGrade, GradeReport, PerformanceGrade, Protection, SubmissionId,
 };
@@ -179,8 +179,8 @@ pub fn grade(
     let parts = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
     let opened = match open(packed, lab_spec, parts.path(), device, runner, options)? {
         Ok(opened) => opened,
-        Err(Outcome::Failed(failure)) => return Ok(refused(report, lab_spec, failure)),
-        Err(outcome) => return Ok(ended(report, lab_spec, &outcome)),
+        Err(NoResult::Failed(failure)) => return Ok(refused(report, lab_spec, failure)),
+        Err(why) => return Ok(ended(report, lab_spec, &why)),
     };
     report.submission.sha256 = Some(opened.sha256);
     report.protections.extend(opened.protections);
@@ -216,14 +216,14 @@ pub fn grade(
         let (checks, found) = checked_on_emulated.remove(&spec.name).unzip();
         let (checks, counts) = checks.unzip();
         let answer = match (plan_checked, found.flatten()) {
-            (Err(outcome), _) => Answer::without_samples(outcome, lab_spec, spec),
+            (Err(why), _) => Answer::without_samples(why, lab_spec, spec),
             (Ok(()), Some(fault)) if fault.category != Category::Wrong => {
-                Answer::without_samples(Outcome::Failed(fault), lab_spec, spec)
+                Answer::without_samples(fault.into(), lab_spec, spec)
             }
             (Ok(()), wrong) => match (grading.run(spec, show)?, wrong) {
                 (answer, Some(wrong)) if answer.status == Outcome::Passed => {
                     let failure = correct_by_chance(wrong);
-                    Answer::without_samples(Outcome::Failed(failure), lab_spec, spec)
+                    Answer::without_samples(failure.into(), lab_spec, spec)
                 }
                 (answer, _) => answer,
             },
@@ -258,19 +258,19 @@ pub fn grade(
 /// The report of a submission that failed before it could be run at all.
 pub fn refused(mut report: GradeReport, lab_spec: &LabSpec, failure: Failure) -> GradeReport {
     report.refused = Some(failure.clone());
-    ended(report, lab_spec, &Outcome::Failed(failure))
+    ended(report, lab_spec, &failure.into())
 }
 
-/// The report of a submission whose cases all end like this.
-fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> GradeReport {
+/// The report of a submission of which no case has a result, for this reason.
+fn ended(mut report: GradeReport, lab_spec: &LabSpec, why: &NoResult) -> GradeReport {
     let device = report.device_info.as_ref().map(|device| device.kind);
     for spec in &lab_spec.cases {
         // Of one total for all submissions.
-        let outcome = match (device, spec.group) {
-            (Some(DeviceKind::Emulated), Group::Large) => Outcome::not_graded_here(LARGE),
-            _ => outcome.clone(),
+        let why = match (device, spec.group) {
+            (Some(DeviceKind::Emulated), Group::Large) => NoResult::not_graded_here(LARGE),
+            _ => why.clone(),
         };
-        let answer = Answer::without_samples(outcome, lab_spec, spec);
+        let answer = Answer::without_samples(why, lab_spec, spec);
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, lab_spec);
@@ -278,7 +278,7 @@ fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> Grad
     report.with_totals()
 }
 
-/// Has a process open the bundle; if nothing of it can be graded, how all of it ends.
+/// Has a process open the bundle; if nothing of it can be graded, why that is so.
 fn open(
     packed: Packed<'_>,
     lab_spec: &LabSpec,
@@ -286,7 +286,7 @@ fn open(
     device: &dyn Device,
     runner: &dyn CaseRunner,
     options: &Options,
-) -> Result<Result<Opened, Outcome>, GradeError> {
+) -> Result<Result<Opened, NoResult>, GradeError> {
     let job = OpenJob {
         bundle: packed.file.to_owned(),
         is_ours: packed.is_ours,
@@ -307,11 +307,11 @@ fn open(
             return Ok(Ok(*opened));
         }
         WorkerEnd::Answer(_) => return Err(WorkerError::Protocol("other cases".to_owned()).into()),
-        WorkerEnd::NoAnswer(outcome) => return Ok(Err(outcome)),
+        WorkerEnd::NoAnswer(why) => return Ok(Err(why)),
         WorkerEnd::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
         WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
-    Ok(Err(Outcome::undecided(format!(
+    Ok(Err(NoResult::undecided(format!(
         "the bundle could not be opened within its limits of time and memory: {why}"
     ))))
 }
@@ -450,7 +450,7 @@ impl Grading<'_> {
         };
         let said = match self.runner.run(&job, &deadlines)? {
             WorkerEnd::Answer(answer) => answer.status,
-            WorkerEnd::NoAnswer(outcome) => outcome,
+            WorkerEnd::NoAnswer(why) => why.into(),
             _ => return Ok(failure),
         };
         Ok(match said {
@@ -505,13 +505,14 @@ impl Grading<'_> {
                     (printed, counts) = (answer.printed, answer.counts);
                     answer.status
                 }
-                WorkerEnd::NoAnswer(outcome) => outcome,
-                WorkerEnd::TimedOut(_) => Outcome::undecided(format!(
+                WorkerEnd::NoAnswer(why) => why.into(),
+                WorkerEnd::TimedOut(_) => NoResult::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
                     at_most.as_secs_f64()
-                )),
+                ))
+                .into(),
                 WorkerEnd::Died { exit, said, .. } => {
-                    Outcome::undecided(describe_exit(&exit, &said))
+                    NoResult::undecided(describe_exit(&exit, &said)).into()
                 }
             };
             let made = match extent {
@@ -523,8 +524,7 @@ impl Grading<'_> {
             }
             let checked = match outcome {
                 Outcome::Failed(failure) if failure.kind == Kind::Deadline => {
-                    let outcome = not_to_its_end(&share.told(failure));
-                    let reason = outcome.reason().to_owned();
+                    let reason = not_to_its_end(&share.told(failure)).to_string();
                     (Checks::NotMade { reason }, None)
                 }
                 Outcome::Failed(failure) => {
@@ -561,12 +561,12 @@ impl Grading<'_> {
             clock: self.clock(),
         };
         let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
-        let told = |outcome| match outcome {
-            Outcome::Failed(failure) if failure.kind == Kind::Deadline && !is_over() => {
-                self.patience.borrow_mut().did_not_end(spec.group);
-                Outcome::Failed(share.told(failure))
+        let told = |failure: Failure| {
+            if failure.kind != Kind::Deadline || is_over() {
+                return failure;
             }
-            other => other,
+            self.patience.borrow_mut().did_not_end(spec.group);
+            share.told(failure)
         };
         let job = self.job(spec, self.name, share.fuel(), None);
         let ended = if is_over() {
@@ -574,19 +574,18 @@ impl Grading<'_> {
         } else {
             self.runner.run(&job, &deadlines)?
         };
-        let outcome = match ended {
+        let why = match ended {
             WorkerEnd::Answer(mut answer) => {
-                answer.status = match told(answer.status) {
-                    Outcome::Failed(failure) => self.explained(&job, failure, show)?.into(),
-                    other => other,
-                };
+                if let Outcome::Failed(failure) = answer.status {
+                    answer.status = Outcome::Failed(self.explained(&job, told(failure), show)?);
+                }
                 return Ok(*answer);
             }
-            WorkerEnd::NoAnswer(outcome) => outcome,
+            WorkerEnd::NoAnswer(why) => why,
             WorkerEnd::TimedOut(Phase::Submission) => {
-                Outcome::failed(Kind::Deadline, self.too_slow(deadline, is_over()))
+                NoResult::failed(Kind::Deadline, self.too_slow(deadline, is_over()))
             }
-            WorkerEnd::TimedOut(Phase::Ours) => Outcome::undecided(format!(
+            WorkerEnd::TimedOut(Phase::Ours) => NoResult::undecided(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
@@ -598,13 +597,17 @@ impl Grading<'_> {
                 let message = describe_exit(&exit, &said);
                 // A panic is ours, whatever led to it.
                 if has_run && exit != Exit::Bug {
-                    Outcome::failed(Kind::Crashed, message)
+                    NoResult::failed(Kind::Crashed, message)
                 } else {
-                    Outcome::undecided(message)
+                    NoResult::undecided(message)
                 }
             }
         };
-        Ok(Answer::without_samples(told(outcome), self.lab_spec, spec))
+        Ok(Answer::without_samples(
+            why.map_failure(told),
+            self.lab_spec,
+            spec,
+        ))
     }
 
     /// The message for a case whose run met this deadline, or that of all runs together.

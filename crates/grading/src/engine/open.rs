@@ -19,7 +19,7 @@ use super::bundle_check;
 use super::error::GradeError;
 use crate::bundle::{Bundle, BundledCase};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Failure, Outcome, bounded};
+use crate::outcome::{Failure, NoResult, bounded};
 use crate::plan_check;
 use crate::report::Protection;
 use crate::worker::{Job, Watch};
@@ -62,7 +62,7 @@ pub struct Opened {
     /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
     /// For each of the lab's cases whether it can be run; if not, how it ends.
-    pub cases: Vec<Result<(), Outcome>>,
+    pub cases: Vec<Result<(), NoResult>>,
 }
 
 /// The file of the kernels.
@@ -93,7 +93,7 @@ impl Job for OpenJob {
         Some(MAX_MEMORY_BYTES)
     }
 
-    fn work(&self, _: &mut dyn Watch) -> Result<Opened, Outcome> {
+    fn work(&self, _: &mut dyn Watch) -> Result<Opened, NoResult> {
         self.open()
     }
 }
@@ -103,10 +103,10 @@ impl OpenJob {
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] if nothing of the submission can be graded; [`Outcome::Undecided`] if
+    /// [`NoResult::Failed`] if nothing of the submission can be graded; [`NoResult::Undecided`] if
     /// its parts cannot be written.
-    pub fn open(&self) -> Result<Opened, Outcome> {
-        let bad = |error: String| Outcome::undecided(error);
+    pub fn open(&self) -> Result<Opened, NoResult> {
+        let bad = |error: String| NoResult::undecided(error);
         let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| bad(error.to_string()))?;
         let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
@@ -153,13 +153,13 @@ impl OpenJob {
         submitted: &'b BundledCase,
         lab: &Lab,
         module: &Module,
-    ) -> Result<&'b Plan, Outcome> {
+    ) -> Result<&'b Plan, NoResult> {
         let BundledCase { problem, plan, .. } = submitted;
         if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
             // Of one total for all submissions, whatever becomes of the case.
             return Err(match plan {
-                Ok(_) => Outcome::not_graded_here(LARGE),
-                Err(fault) => Outcome::not_graded_here(format!(
+                Ok(_) => NoResult::not_graded_here(LARGE),
+                Err(fault) => NoResult::not_graded_here(format!(
                     "{LARGE}, where this one will fail: {}",
                     fault.message
                 )),
@@ -173,7 +173,7 @@ impl OpenJob {
             }
         })?;
         if spec.ranges.is_some() && self.draw.is_none() {
-            return Err(Outcome::undecided(
+            return Err(NoResult::undecided(
                 "the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the \
                  folder",
             ));

@@ -9,7 +9,7 @@ use device::{
 };
 use plan::Plan;
 
-use crate::outcome::{Kind, Outcome, fail};
+use crate::outcome::{Kind, NoResult, fail};
 
 /// The subject of a run: kernels, and a plan of launches.
 #[derive(Clone, Copy)]
@@ -40,13 +40,13 @@ pub const SETTLE: Duration = Duration::from_millis(25);
 ///
 /// # Errors
 ///
-/// [`Outcome::Failed`] for faults, changed inputs, writes outside buffers.
+/// [`NoResult::Failed`] for faults, changed inputs, writes outside buffers.
 pub fn run_isolated(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
     settle: Duration,
-) -> Result<Sample, Outcome> {
+) -> Result<Sample, NoResult> {
     let plan = subject.plan;
     let mut session = device.prepare_isolated(subject.module, plan)?;
     let session = session.as_mut();
@@ -74,7 +74,11 @@ pub fn run_isolated(
 }
 
 /// Inputs that are not also outputs must be unchanged.
-fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Outcome> {
+fn unchanged(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+) -> Result<(), NoResult> {
     let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
     for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
         let id = plan.find_buffer(name).map_err(Error::from)?;

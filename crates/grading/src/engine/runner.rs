@@ -42,7 +42,7 @@ pub trait CaseRunner {
     ) -> Result<WorkerEnd<Opened>, GradeError> {
         Ok(match job.open() {
             Ok(opened) => WorkerEnd::Answer(Box::new(opened)),
-            Err(outcome) => WorkerEnd::NoAnswer(outcome),
+            Err(why) => WorkerEnd::NoAnswer(why),
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use stats::SamplingRule;
 use stats::interval::{Confidence, median};
 
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, NoResult};
 use crate::report::{Interval, Times};
 
 /// When there are enough samples.
@@ -97,14 +97,14 @@ impl Series {
     ///
     /// The error of `pair`; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`, or of zero;
     /// [`Kind::ClocksDisagree`] where that is so of most samples: a few are left out, as the host
-    /// may have been busy with something else. [`Outcome::Undecided`] if the clocks disagree about
+    /// may have been busy with something else. [`NoResult::Undecided`] if the clocks disagree about
     /// the reference too: the host was busy all the time.
     pub fn collect(
         stopping: &Stopping,
         shortest_s: f64,
         earned: impl Fn(f64) -> f64,
-        mut pair: impl FnMut(u32) -> Result<Pair, Outcome>,
-    ) -> Result<Measured, Outcome> {
+        mut pair: impl FnMut(u32) -> Result<Pair, NoResult>,
+    ) -> Result<Measured, NoResult> {
         let began = Instant::now();
         let mut series = Series::default();
         for sample in 0.. {
@@ -128,12 +128,12 @@ impl Series {
     }
 
     /// The outcome where the clocks disagree in most samples; the last sample took this time.
-    fn clocks_disagree(&self, last: &Timing, sample: u32) -> Outcome {
+    fn clocks_disagree(&self, last: &Timing, sample: u32) -> NoResult {
         let (discarded, samples) = (self.discarded, sample + 1);
         // A submission that hides work does not slow the reference. On a busy host either of a pair
         // is hit as often as the other.
         if 3 * self.busy >= discarded {
-            return Outcome::undecided(format!(
+            return NoResult::undecided(format!(
                 "the device's clock and the host's disagreed in {discarded} of {samples} samples, in {} of them about the reference: \
                  the machine was busy; grade again while nothing else runs",
                 self.busy
@@ -222,12 +222,12 @@ mod tests {
         }
     }
 
-    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Outcome> {
+    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, NoResult> {
         collect_for(|ratio| ratio, pair)
     }
 
-    fn failure_of(ended: Result<Measured, Outcome>) -> Failure {
-        let Err(Outcome::Failed(failure)) = ended else {
+    fn failure_of(ended: Result<Measured, NoResult>) -> Failure {
+        let Err(NoResult::Failed(failure)) = ended else {
             panic!("{ended:?}")
         };
         failure
@@ -236,7 +236,7 @@ mod tests {
     fn collect_for(
         earned: impl Fn(f64) -> f64,
         pair: impl Fn(u32) -> (f64, f64),
-    ) -> Result<Measured, Outcome> {
+    ) -> Result<Measured, NoResult> {
         Series::collect(&STOPPING, 10e-6, earned, |sample| {
             let (submission, reference) = pair(sample);
             Ok(Pair {
@@ -366,8 +366,8 @@ mod tests {
             })
         };
         let ended = Series::collect(&STOPPING, 0.0, |ratio| ratio, pair).unwrap_err();
-        insta::assert_snapshot!(ended.reason(), @"the device's clock and the host's disagreed in 6 of 6 samples, in 3 of them about the reference: the machine was busy; grade again while nothing else runs");
-        assert!(ended.left_undecided().is_some());
+        insta::assert_snapshot!(ended, @"the device's clock and the host's disagreed in 6 of 6 samples, in 3 of them about the reference: the machine was busy; grade again while nothing else runs");
+        assert!(matches!(ended, NoResult::Undecided { .. }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::ceiling::Ceiling;
 use super::run::{SETTLE, Sample, Subject, run_isolated};
 use super::sampling::{Pair, Series, Stopping};
 use crate::lab_spec::{Against, PerformanceSpec, ToleranceRule};
-use crate::outcome::Outcome;
+use crate::outcome::NoResult;
 use crate::report::{CopyLimit, PerformanceGrade};
 
 /// A built-in variant, and its plan for the case.
@@ -31,7 +31,7 @@ impl CaseWork<'_> {
         timed: &PerformanceSpec,
         stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), NoResult> {
         let variants = &self.lab.variants;
         let variant = match &timed.against {
             _ if variants.is_empty() => None,
@@ -49,7 +49,7 @@ impl CaseWork<'_> {
         timed: &PerformanceSpec,
         stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), NoResult> {
         let any_case = self.spec.with_seed(self.lab, 0).map_err(Error::from)?;
         let record = |variant: &'static Variant| {
             let plan = variant.record_for(any_case.as_ref(), self.spec.devices)?;
@@ -95,9 +95,10 @@ impl CaseWork<'_> {
         })?;
         grade.submission = Some(measured.submission);
         if let Some(variant) = missing {
-            grade.status = Outcome::not_graded_here(format!(
+            let why = NoResult::not_graded_here(format!(
                 "this copy of the course does not include the reference `{variant}`: only the time is reported"
             ));
+            grade.status = why.into();
             return Ok(());
         }
         grade.earned = timed.earned(measured.ratio.value);
@@ -123,7 +124,7 @@ impl CaseWork<'_> {
         purpose: &str,
         trusted: Option<&Trusted>,
         sample: u32,
-    ) -> Result<(device::Timing, Option<device::Timing>), Outcome> {
+    ) -> Result<(device::Timing, Option<device::Timing>), NoResult> {
         let of = self.inputs(purpose, sample)?;
         let is_first = self.number("order", sample) & 1 == 0;
         let early = match trusted.filter(|_| is_first) {
@@ -153,7 +154,7 @@ impl CaseWork<'_> {
                     let (case, got) = (of.case.as_ref(), &beside.outputs);
                     let agrees = trusted.variant.check(case, &of.inputs, &by_cpu, got)?;
                     agrees.map_err(|error| {
-                        Outcome::undecided(format!("the reference's own result is wrong: {error}"))
+                        NoResult::undecided(format!("the reference's own result is wrong: {error}"))
                     })?;
                 }
                 expected
@@ -164,22 +165,21 @@ impl CaseWork<'_> {
     }
 
     /// A run of the trusted variant.
-    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, Outcome> {
+    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, NoResult> {
         let subject = Subject {
             module: &trusted.variant.module,
             plan: &trusted.plan,
         };
-        run_isolated(self.device, subject, inputs, SETTLE).map_err(|outcome| {
-            Outcome::undecided(format!("the reference failed: {}", outcome.reason()))
-        })
+        run_isolated(self.device, subject, inputs, SETTLE)
+            .map_err(|why| NoResult::undecided(format!("the reference failed: {why}")))
     }
 }
 
 /// How fast the device copies, in bytes read and written per second; several as one, all together.
-fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
+fn copy_rate(device: &dyn Device) -> Result<f64, NoResult> {
     let options = Options::for_device(device.info());
     let lacking =
-        |reason: &str| Outcome::undecided(format!("its copies cannot be timed: {reason}"));
+        |reason: &str| NoResult::undecided(format!("its copies cannot be timed: {reason}"));
     let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
         .map_err(|error| lacking(&error.to_string()))?;
     let copy = limits
@@ -202,10 +202,10 @@ mod tests {
     use crate::engine::seeds::Seeds;
     use crate::engine::tests::clocked::{Clocked, Who};
     use crate::engine::tests::{MATADD, Unwatched, built_in, lab_spec, options};
-    use crate::outcome::Kind;
+    use crate::outcome::{Kind, Outcome};
 
     /// Both entries of the large case, timed as on a machine without built-in variants.
-    fn alone(device: &Clocked) -> Vec<(Result<(), Outcome>, PerformanceGrade)> {
+    fn alone(device: &Clocked) -> Vec<(Result<(), NoResult>, PerformanceGrade)> {
         let lab_spec = lab_spec(MATADD);
         let bundle = built_in(&lab_spec, "grid2d_block1d_64");
         let submitted = bundle.case("large").unwrap();
@@ -267,7 +267,7 @@ mod tests {
     fn every_result_is_compared_all_the_same() {
         let mut device = Clocked::new(|_, _| 100.0);
         device.spoiled_from = 7;
-        let (Err(Outcome::Failed(failure)), _) = &alone(&device)[0] else {
+        let (Err(NoResult::Failed(failure)), _) = &alone(&device)[0] else {
             panic!("spoiled")
         };
         assert_eq!((failure.kind, failure.sample), (Kind::WrongLater, Some(7)));

@@ -79,7 +79,7 @@ impl CaseWork<'_> {
             ..self.subject
         };
         let ran = run_isolated(self.device, subject, &of.inputs, Duration::ZERO)
-            .map_err(|outcome| outcome.reason().to_owned())?;
+            .map_err(|why| why.to_string())?;
         Ok(ran.outputs)
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{Kind, NoResult};
 use crate::report::Protection;
 use crate::worker::{self, Clock, Deadlines, Job, Watch, WorkerEnd, WorkerError, describe_exit};
 
@@ -108,10 +108,10 @@ impl Job for PackJob {
         Some(MAX_MEMORY_BYTES)
     }
 
-    fn work(&self, _: &mut dyn Watch) -> Result<PackedFile, Outcome> {
+    fn work(&self, _: &mut dyn Watch) -> Result<PackedFile, NoResult> {
         self.pack().map_err(|error| match error {
-            PackError::Failure(failure) => Outcome::Failed(*failure),
-            other => Outcome::not_graded_here(other.to_string()),
+            PackError::Failure(failure) => NoResult::Failed(*failure),
+            other => NoResult::not_graded_here(other.to_string()),
         })
     }
 }
@@ -208,9 +208,9 @@ impl Job for MessagesJob {
         Some(MAX_MEMORY_BYTES)
     }
 
-    fn work(&self, _: &mut dyn Watch) -> Result<(), Outcome> {
+    fn work(&self, _: &mut dyn Watch) -> Result<(), NoResult> {
         self.compile()
-            .map_err(|error| Outcome::not_graded_here(error.to_string()))
+            .map_err(|error| NoResult::not_graded_here(error.to_string()))
     }
 }
 
@@ -324,7 +324,7 @@ impl PackProcesses {
         };
         match worker::run(&job, &deadlines).map_err(|error| error.to_string())? {
             WorkerEnd::Answer(_) => Ok(()),
-            WorkerEnd::NoAnswer(outcome) => Err(outcome.reason().to_owned()),
+            WorkerEnd::NoAnswer(why) => Err(why.to_string()),
             WorkerEnd::TimedOut(_) => Err("compiling them takes too long".to_owned()),
             WorkerEnd::Died { exit, said, .. } => Err(describe_exit(&exit, &said)),
         }
@@ -338,10 +338,8 @@ fn pack_result(
 ) -> Result<PackedFile, PackError> {
     let why = match ended.map_err(|error| PackError::Elsewhere(error.to_string()))? {
         WorkerEnd::Answer(packed) => return Ok(*packed),
-        WorkerEnd::NoAnswer(Outcome::Failed(failure)) => return Err(failure.into()),
-        WorkerEnd::NoAnswer(outcome) => {
-            return Err(PackError::Elsewhere(outcome.reason().to_owned()));
-        }
+        WorkerEnd::NoAnswer(NoResult::Failed(failure)) => return Err(failure.into()),
+        WorkerEnd::NoAnswer(why) => return Err(PackError::Elsewhere(why.to_string())),
         WorkerEnd::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
         WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
@@ -412,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_not_blamed_on_the_submission() {
-        let lacking = WorkerEnd::NoAnswer(Outcome::not_graded_here("no rustc"));
+        let lacking = WorkerEnd::NoAnswer(NoResult::not_graded_here("no rustc"));
         let error = pack_result(Ok(lacking), true).unwrap_err();
         assert!(matches!(error, PackError::Elsewhere(_)));
         insta::assert_snapshot!(error, @"no rustc");

@@ -55,7 +55,7 @@ pub use screen::{Sources, absent};
 
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, NoResult};
 use crate::plan_check;
 use crate::report::Protection;
 
@@ -411,7 +411,7 @@ fn fitting(
 ) -> Recorded {
     let limits = &LaunchLimits::SM_90;
     let fits = plan_check::fits(lab, &task.problem, &plan, module, limits, task.devices);
-    let Err(Outcome::Failed(failure)) = fits else {
+    let Err(NoResult::Failed(failure)) = fits else {
         return Ok(plan);
     };
     let mut message = format!("case `{}`: {}", task.name, failure.message);

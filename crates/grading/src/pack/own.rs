@@ -22,7 +22,7 @@ use units::count;
 use super::record::{self, Allowance};
 use super::{Options, PackError, Packer, Sources, Workshop, fitting};
 use crate::bundle::{Bundle, BundledCase};
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{Kind, NoResult};
 use crate::plan_check;
 
 /// A plan that a submission did not record, or that does not fit.
@@ -241,8 +241,8 @@ fn in_bundle<'b>(
     let plan = found.plan.clone().map_err(|fault| fault.message)?;
     let limits = &LaunchLimits::SM_90;
     match plan_check::fits(lab, &problem, &plan, module, limits, devices) {
-        Err(Outcome::Failed(failure)) => Err(failure.message),
-        Err(other) => Err(other.reason().to_owned()),
+        Err(NoResult::Failed(failure)) => Err(failure.message),
+        Err(other) => Err(other.to_string()),
         Ok(()) => Ok(plan),
     }
 }

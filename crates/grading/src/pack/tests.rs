@@ -368,7 +368,7 @@ fn a_forged_result_is_found() {
     let module = Module::new("kernels.rs", build(&sources(""), options()).unwrap().ptx);
     let plan = &forge(plan).unwrap()[0];
     let fits = plan_check::fits("poisson", &problem, plan, &module, &LaunchLimits::SM_90, 1);
-    let Err(Outcome::Failed(failure)) = fits else {
+    let Err(NoResult::Failed(failure)) = fits else {
         panic!("it has no buffers")
     };
     assert_eq!(failure.kind, Kind::PlanInvalid);

@@ -2,6 +2,7 @@ use plan::{Element, LaunchConfig, args};
 use serde_json::Value;
 
 use super::*;
+use crate::outcome::Outcome;
 
 /// One kernel that takes a pointer.
 const PTX: &str = "
@@ -36,7 +37,7 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
         1,
     ) {
         Ok(()) => (None, String::new()),
-        Err(Outcome::Failed(failure)) => (Some(failure.kind), failure.message),
+        Err(NoResult::Failed(failure)) => (Some(failure.kind), failure.message),
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -122,8 +123,11 @@ fn outputs_have_buffers_of_their_own() {
     let module = Module::new("kernels.rs", PTX);
     let problem = serde_json::to_value(problem).unwrap();
     let refused = fits("wave2d", &problem, &plan, &module, &LaunchLimits::SM_90, 1).unwrap_err();
-    assert_eq!(refused.kind(), Some(Kind::PlanInvalid));
-    insta::assert_snapshot!(refused.reason(), @"outputs `u0` and `u1` are the same buffer `u1`; each needs one of its own");
+    assert_eq!(
+        Outcome::from(refused.clone()).kind(),
+        Some(Kind::PlanInvalid)
+    );
+    insta::assert_snapshot!(refused, @"outputs `u0` and `u1` are the same buffer `u1`; each needs one of its own");
 }
 
 #[test]

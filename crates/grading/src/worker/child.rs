@@ -26,7 +26,7 @@ pub fn serve<J: Job>(paths: Vec<PathBuf>) -> Result<(), WorkerError> {
     let answer = job.work(&mut out);
     out.send(&match answer {
         Ok(answer) => Message::Answer(Box::new(answer)),
-        Err(outcome) => Message::NoAnswer(outcome),
+        Err(why) => Message::NoAnswer(why),
     });
     // The device's context may be damaged and is not taken down in order: the process ends here.
     std::process::exit(0);

@@ -35,7 +35,7 @@ pub use error::WorkerError;
 pub use parent::{Deadlines, Exit, WorkerEnd, describe_exit, run, run_until};
 pub use stopwatch::Clock;
 
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, NoResult};
 
 /// The hidden subcommand of this program that does a [`Job`].
 pub const SUBCOMMAND: &str = "grade-worker";
@@ -62,8 +62,8 @@ pub trait Job: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// The outcome instead of an answer.
-    fn work(&self, watch: &mut dyn Watch) -> Result<Self::Answer, Outcome>;
+    /// Why there is no answer.
+    fn work(&self, watch: &mut dyn Watch) -> Result<Self::Answer, NoResult>;
 }
 
 /// Whose code is running: runs of the submission have another deadline than ours.
@@ -95,6 +95,6 @@ enum Message<A> {
     Failed(Box<Failure>),
     /// The last message: the answer.
     Answer(Box<A>),
-    /// The last message: the outcome instead of an answer.
-    NoAnswer(Outcome),
+    /// The last message: why there is no answer.
+    NoAnswer(NoResult),
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::stopwatch::{Clock, Stopwatch};
 use super::{BUG_EXIT_CODE, Job, Message, Phase, SUBCOMMAND, WorkerError};
-use crate::outcome::Outcome;
+use crate::outcome::NoResult;
 use crate::processes;
 
 /// The most bytes that a worker may say: a picture, a few texts.
@@ -40,7 +40,7 @@ pub enum WorkerEnd<A> {
     Answer(Box<A>),
     /// Without an answer: the case cannot be graded, or the submission failed and the process did
     /// not live to say more.
-    NoAnswer(Outcome),
+    NoAnswer(NoResult),
     /// It was killed: this took too long.
     TimedOut(Phase),
     /// It died.
@@ -210,7 +210,7 @@ pub(super) fn run_command<J: Job>(
             }
             Ok(Ok(Message::Failed(failure))) => failed = Some(failure),
             Ok(Ok(Message::Answer(answer))) => return Ok(WorkerEnd::Answer(answer)),
-            Ok(Ok(Message::NoAnswer(outcome))) => return Ok(WorkerEnd::NoAnswer(outcome)),
+            Ok(Ok(Message::NoAnswer(why))) => return Ok(WorkerEnd::NoAnswer(why)),
             Ok(Err(said)) => return Err(WorkerError::Protocol(said)),
             Err(error) => {
                 if let Some(failure) = failed {

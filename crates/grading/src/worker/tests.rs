@@ -36,7 +36,7 @@ impl Job for Sum {
         None
     }
 
-    fn work(&self, _: &mut dyn Watch) -> Result<u32, Outcome> {
+    fn work(&self, _: &mut dyn Watch) -> Result<u32, NoResult> {
         Ok(self.numbers.iter().sum())
     }
 }
@@ -71,7 +71,7 @@ fn line(message: &Message<u32>) -> String {
 #[test]
 fn deadlines_are_the_submission_s() {
     let enter = line(&Message::Enter(Phase::Submission));
-    let not_graded = Outcome::not_graded_here("x".to_owned());
+    let not_graded = NoResult::not_graded_here("x".to_owned());
     let lacking = line(&Message::NoAnswer(not_graded.clone()));
     let hangs = format!("{enter} exec sleep 100");
     assert_eq!(
@@ -87,7 +87,7 @@ fn deadlines_are_the_submission_s() {
 #[test]
 fn what_else_the_machine_does_is_not_counted() {
     let enter = line(&Message::Enter(Phase::Submission));
-    let not_graded = Outcome::not_graded_here("x".to_owned());
+    let not_graded = NoResult::not_graded_here("x".to_owned());
     let end = line(&Message::NoAnswer(not_graded.clone()));
     let ended = |script: &str| {
         let mut command = Command::new("sh");
@@ -145,7 +145,7 @@ fn a_job_that_may_be_stopped_has_its_deadlines_and_its_answer() {
         run_command(command, &job(), &deadlines, Some(&|| false)).unwrap()
     };
     assert_eq!(ended("exec sleep 100"), Ended::TimedOut(Phase::Ours));
-    let lacking = Outcome::not_graded_here("x".to_owned());
+    let lacking = NoResult::not_graded_here("x".to_owned());
     let answer = line(&Message::NoAnswer(lacking.clone()));
     assert_eq!(ended(&answer), Ended::NoAnswer(lacking));
 }
@@ -171,7 +171,7 @@ fn all_runs_together_have_a_deadline() {
         };
         run_command(command, &job(), &deadlines, None).unwrap()
     };
-    let not_graded = Outcome::not_graded_here("x".to_owned());
+    let not_graded = NoResult::not_graded_here("x".to_owned());
     let end = line(&Message::NoAnswer(not_graded.clone()));
     // Our own work does not count.
     let began = Instant::now();

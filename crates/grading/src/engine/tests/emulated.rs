@@ -142,7 +142,7 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
         assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(CaseEnd::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(runner(CaseEnd::NoAnswer(NoResult::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
     insta::assert_snapshot!(runner(CaseEnd::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
     let died = CaseEnd::Died {
         has_run: true,
@@ -204,7 +204,7 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
     let runner = ChecksEnd {
         device: &device,
         ended: CaseEnd::Answer(Box::new(Answer {
-            status: Outcome::failed(Kind::Deadline, "is there an endless loop?"),
+            status: NoResult::failed(Kind::Deadline, "is there an endless loop?").into(),
             samples: 0,
             printed: String::new(),
             counts: Default::default(),
@@ -256,7 +256,7 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
     let runner = ChecksEnd {
         device: &device,
         ended: CaseEnd::Answer(Box::new(Answer {
-            status: Outcome::failed(Kind::WrongResult, "`c` is wrong"),
+            status: NoResult::failed(Kind::WrongResult, "`c` is wrong").into(),
             samples: 0,
             counts: Default::default(),
             performance: Vec::new(),

@@ -12,7 +12,7 @@ struct Ends(Mutex<Vec<CaseEnd>>);
 impl CaseRunner for Ends {
     fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         if job.checks.is_some() {
-            return Ok(CaseEnd::NoAnswer(Outcome::not_graded_here(
+            return Ok(CaseEnd::NoAnswer(NoResult::not_graded_here(
                 "not looked at".to_owned(),
             )));
         }
@@ -63,7 +63,7 @@ fn an_end_costs_its_case_and_no_more() {
     insta::assert_snapshot!(reason(status(died(false, Exit::Signal(9)))), @"the process that ran it died (signal 9): last words");
     insta::assert_snapshot!(reason(status(died(true, Exit::Bug))), @"the process that ran it died (a bug in harness): last words");
     insta::assert_snapshot!(reason(status(CaseEnd::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
-    insta::assert_snapshot!(reason(status(CaseEnd::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
+    insta::assert_snapshot!(reason(status(CaseEnd::NoAnswer(NoResult::not_graded_here("no memory".to_owned())))), @"no memory");
     let failed = Failure::new(Kind::WrongResult, "wrong");
     let failed = status(CaseEnd::NoAnswer(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
@@ -98,7 +98,7 @@ fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
         let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         let messages = report.cases.iter().map(|case| {
             assert_eq!(case.status.kind(), Some(Kind::Deadline));
-            case.status.reason().to_owned()
+            case.status.failure().unwrap().message.clone()
         });
         (messages.collect::<Vec<_>>(), *runner.asked.lock().unwrap())
     };
@@ -121,7 +121,7 @@ impl CaseRunner for Endless {
         self.0.lock().unwrap().push(given);
         let failure = Failure::new(Kind::Deadline, "out of fuel").with_sanitizer("out of fuel");
         Ok(CaseEnd::Answer(Box::new(Answer {
-            status: failure.into(),
+            status: Outcome::Failed(failure),
             samples: 0,
             printed: String::new(),
             counts: Default::default(),

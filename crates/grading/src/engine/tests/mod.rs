@@ -32,7 +32,7 @@ use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, NoResult, Outcome};
 use crate::report::{GradeReport, SubmissionId};
 use crate::worker::{Clock, Deadlines, Exit, Phase, Watch};
 
@@ -147,7 +147,7 @@ impl CaseRunner for Here<'_> {
         };
         Ok(match ran {
             Ok(answer) => CaseEnd::Answer(Box::new(answer)),
-            Err(outcome) => CaseEnd::NoAnswer(outcome),
+            Err(why) => CaseEnd::NoAnswer(why),
         })
     }
 }

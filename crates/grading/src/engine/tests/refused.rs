@@ -77,7 +77,7 @@ fn a_damaged_file_is_described_without_its_name() {
         draw: None,
         device: EmulatedDevice::default().info().clone(),
     };
-    let said = || job.open().unwrap_err().reason().to_owned();
+    let said = || job.open().unwrap_err().to_string();
     insta::assert_snapshot!(said(), @"the file cannot be read: No such file or directory (os error 2)");
     std::fs::write(&job.bundle, "no bundle").unwrap();
     insta::assert_snapshot!(said(), @"the file is not a bundle; make one with `harness pack`");
@@ -259,7 +259,7 @@ fn whoever_packs_a_bundle_does_not_draw_its_cases() {
     // Nobody here knows the number: the case counts, and earns nothing.
     let report = graded(&bundle, None);
     assert_eq!((report.totals.earned, report.totals.undecided), (2.0, 3.0));
-    insta::assert_snapshot!(report.cases[1].status.reason(), @"the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
+    insta::assert_snapshot!(report.cases[1].status.left_undecided().unwrap(), @"the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
     let refused = |bundle: &Bundle, draw| {
         let report = graded(bundle, draw);
         assert_eq!(report.totals.earned, 0.0);
