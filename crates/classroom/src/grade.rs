@@ -296,11 +296,11 @@ impl Grader {
             .map(|path| read_lab_file("--lab-file", path))
             .transpose()?;
         if let (Some(lab_spec), Some(lab)) = (&lab_file, &settings.lab)
-            && lab_spec.lab != *lab
+            && lab_spec.lab.name != *lab
         {
             return Err(CommandError::Input(format!(
                 "--lab-file {}: is for lab {}, not {lab}",
-                lab_spec.file, lab_spec.lab
+                lab_spec.file, lab_spec.lab.name
             )));
         }
         Ok(Grader {
@@ -446,7 +446,7 @@ impl Grader {
         Ok(Terms {
             harness: store::program_digest()?,
             course: course_digest()?,
-            lab: lab_spec.lab.clone(),
+            lab: lab_spec.lab.name.to_owned(),
             lab_file: sha256(&lab_spec.text),
             device: device.to_string(),
             model: model.to_owned(),

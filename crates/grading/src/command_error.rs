@@ -10,7 +10,6 @@ impl From<GradeError> for CommandError {
     fn from(error: GradeError) -> CommandError {
         let text = error.to_string();
         match error {
-            GradeError::Lab(_) => CommandError::Input(text),
             GradeError::NoRandomNumbers(_) | GradeError::NoScratch(_) => {
                 CommandError::Environment(text)
             }

@@ -103,9 +103,9 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         without_landlock: args.without_landlock,
     };
     let grader = Grader::new(&settings, None)?.of_visible_cases(&folder)?;
-    let lab = &grader.lab_file().expect("it grades one lab").lab;
+    let lab = grader.lab_file().expect("it grades one lab").lab.name;
     let subject = Subject {
-        lab: lab.clone(),
+        lab: lab.to_owned(),
         folder: folder.display().to_string(),
         needs_lab_flag: args.lab.is_some(),
         device: grader.first_device().to_string(),

@@ -1,7 +1,6 @@
 //! Whether a bundle fits the lab file. Nothing in a bundle is trusted: its problems are
 //! compared with those that follow from the lab file.
 
-use lab::Lab;
 use serde_json::Value;
 
 use crate::bundle::{Bundle, MAX_PTX_BYTES};
@@ -26,12 +25,12 @@ pub fn check_draw(bundle: &Bundle, lab_spec: &LabSpec, drawn: Option<u64>) -> Re
 }
 
 /// Whether the bundle fits this lab file; if not, how the submission fails as a whole.
-pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &Lab) -> Result<(), Failure> {
+pub fn check(bundle: &Bundle, lab_spec: &LabSpec) -> Result<(), Failure> {
     let mismatch = |message: String| {
         let message = format!("{message}; pack the submission again");
         Err(Failure::new(Kind::BundleMismatch, message))
     };
-    let (found, expected) = (&bundle.lab, &lab_spec.lab);
+    let (found, expected) = (&bundle.lab, lab_spec.lab.name);
     if found != expected {
         return mismatch(format!(
             "it is a submission for lab {found:.100}, not {expected}"
@@ -57,7 +56,7 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &Lab) -> Result<(), Failu
                     Kind::BundleMismatch,
                     "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
                      that it was packed from, or grade by that copy's lab file (--lab-file labs/{}/lab.toml)",
-                    lab_spec.lab
+                    lab_spec.lab.name
                 );
             }
             return mismatch(format!("it does not have case `{name}` exactly once"));
@@ -70,7 +69,7 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &Lab) -> Result<(), Failu
                 "case `{name}` is said to fail with {kind} before it ran"
             ));
         }
-        let expected = match spec.with_seed(lab, 0) {
+        let expected = match spec.with_seed(lab_spec.lab, 0) {
             Ok(case) => case.problem_json(),
             Err(error) => fail!(Kind::BundleMismatch, "{error}"),
         };

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use lab::CaseError;
 use thiserror::Error;
 
 use crate::worker::WorkerError;
@@ -11,9 +10,6 @@ use crate::worker::WorkerError;
 /// An error that keeps a submission from being graded at all, through no fault of its own.
 #[derive(Debug, Error)]
 pub enum GradeError {
-    /// The lab file is for a lab that this program does not have.
-    #[error(transparent)]
-    Lab(#[from] CaseError),
     /// The operating system has no random numbers.
     #[error("the operating system gives no random numbers for the inputs: {0}")]
     NoRandomNumbers(#[source] getrandom::Error),

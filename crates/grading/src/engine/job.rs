@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use cuda::discover;
 use device::{Device, DeviceKind, Module};
-use host::find_lab;
 use plan::Plan;
 use select::devices::Gpus;
 use serde::{Deserialize, Serialize};
@@ -214,7 +213,7 @@ impl CaseJob {
         watch: &mut dyn Watch,
     ) -> Result<Answer, NoResult> {
         let bad = |error: String| NoResult::undecided(error);
-        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
+        let lab = lab_spec.lab;
         let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;

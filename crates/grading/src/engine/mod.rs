@@ -60,8 +60,6 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use device::{Device, DeviceKind};
-use host::find_lab;
-use lab::Lab;
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
 
@@ -170,7 +168,6 @@ pub fn grade(
     show: &mut dyn Show,
 ) -> Result<GradeReport, GradeError> {
     let began = Instant::now();
-    let lab = find_lab(&lab_spec.lab)?;
     let seeds = match options.seed {
         Some(base) => Seeds(base),
         None => Seeds::secret()?,
@@ -191,7 +188,6 @@ pub fn grade(
     let grading = Grading {
         parts: parts.path(),
         lab_spec,
-        lab,
         seeds,
         name,
         left: Cell::new(options.total_deadline),
@@ -324,7 +320,7 @@ pub fn blank(
     device: Option<&dyn Device>,
     options: &Options,
 ) -> GradeReport {
-    let mut report = GradeReport::new(id, &lab_spec.lab, device_name);
+    let mut report = GradeReport::new(id, lab_spec.lab.name, device_name);
     report.lab_file_sha256 = Some(sha256(&lab_spec.text));
     report.device_info = device.map(|device| device.info().clone());
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
@@ -378,7 +374,6 @@ struct Grading<'a> {
     /// The folder of the submission's parts.
     parts: &'a Path,
     lab_spec: &'a LabSpec,
-    lab: &'static Lab,
     seeds: Seeds,
     name: DeviceName,
     /// The time left for the submission's runs on the emulated device.
@@ -474,7 +469,7 @@ impl Grading<'_> {
         show: &mut dyn Show,
     ) -> Result<BTreeMap<String, Checked>, GradeError> {
         cases.sort_by_cached_key(|spec| {
-            let case = spec.with_seed(self.lab, 0);
+            let case = spec.with_seed(self.lab_spec.lab, 0);
             let updates = case.map_or(u64::MAX, |case| case.work().updates);
             (spec.group == Group::Large, updates)
         });

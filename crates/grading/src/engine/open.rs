@@ -10,7 +10,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use device::{DeviceInfo, DeviceKind, Module};
-use host::find_lab;
 use lab::Lab;
 use plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -109,7 +108,6 @@ impl OpenJob {
         let bad = |error: String| NoResult::undecided(error);
         let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| bad(error.to_string()))?;
-        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
         let (bundle, sha256) = Bundle::read_with_sha256(&self.bundle)
             // Without the file's name: students with the same content share what is said.
             .map_err(|error| {
@@ -119,7 +117,7 @@ impl OpenJob {
         let lab_spec = bundle
             .draw
             .map_or(lab_spec.clone(), |draw| lab_spec.drawn(draw));
-        bundle_check::check(&bundle, &lab_spec, lab)?;
+        bundle_check::check(&bundle, &lab_spec)?;
         let written = |result: io::Result<()>| {
             result.map_err(|error| bad(format!("{}: {error}", self.parts.display())))
         };
@@ -128,7 +126,7 @@ impl OpenJob {
         let mut cases = Vec::new();
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
-            let checked = self.checked_plan(spec, submitted, lab, &module);
+            let checked = self.checked_plan(spec, submitted, lab_spec.lab, &module);
             cases.push(match checked {
                 Ok(plan) => {
                     let plan = serde_json::to_vec(plan).expect("plans have a JSON form");

@@ -20,11 +20,14 @@ pub fn edited(root: &Path, lab: &str) -> Result<Option<LabSpec>, LabSpecError> {
     }
     let own = embedded(lab).expect("the lab was found");
     let lab_spec = LabSpec::read(&path)?;
-    if lab_spec.lab != lab {
+    if lab_spec.lab.name != lab {
         return Err(LabSpecError::Invalid {
             file: lab_spec.file,
             line: 1,
-            message: format!("is of lab `{}`, in the folder of `{lab}`", lab_spec.lab),
+            message: format!(
+                "is of lab `{}`, in the folder of `{lab}`",
+                lab_spec.lab.name
+            ),
         });
     }
     Ok((lab_spec.text != own.text).then_some(lab_spec))
@@ -40,12 +43,12 @@ mod tests {
     fn a_course_counts_where_it_differs() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        assert_eq!(edited(root, "matadd").unwrap(), None);
+        assert!(edited(root, "matadd").unwrap().is_none());
         let file = root.join("labs/matadd/lab.toml");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         let own = &embedded("matadd").unwrap().text;
         fs::write(&file, own).unwrap();
-        assert_eq!(edited(root, "matadd").unwrap(), None);
+        assert!(edited(root, "matadd").unwrap().is_none());
         fs::write(&file, format!("{own}\n# Of this year.\n")).unwrap();
         let lab_spec = edited(root, "matadd").unwrap().unwrap();
         assert_eq!(lab_spec.file, file.display().to_string());

@@ -124,8 +124,8 @@ impl LabSpec {
                 format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
             );
         }
-        let name = parsed.lab.get_ref();
-        let lab = find_lab(name).map_err(|error| checker.error(parsed.lab.span(), error))?;
+        let lab = find_lab(parsed.lab.get_ref())
+            .map_err(|error| checker.error(parsed.lab.span(), error))?;
         let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
         if parsed.case.is_empty() {
             return checker.fail(0..0, "there is no [[case]]; a lab grades at least one");
@@ -151,7 +151,7 @@ impl LabSpec {
             counted.push(checker.count(entry, &cases, &counted)?);
         }
         Ok(LabSpec {
-            lab: name.clone(),
+            lab,
             tolerance,
             cases,
             performance,

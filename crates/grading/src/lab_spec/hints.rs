@@ -79,7 +79,7 @@ impl Hints {
                     let message = format!(
                         "students have no case `{}` in lab {}",
                         name.get_ref(),
-                        lab_spec.lab
+                        lab_spec.lab.name
                     );
                     return Err(error(name.span(), message));
                 }

@@ -91,10 +91,10 @@ pub enum Against {
 }
 
 /// A lab file: everything that a grade in one lab depends on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LabSpec {
-    /// The lab's name.
-    pub lab: String,
+    /// The lab.
+    pub lab: &'static Lab,
     /// Which results are right.
     pub tolerance: ToleranceRule,
     /// The tested cases, in the file's order; at least one. Names are unique.
@@ -226,16 +226,11 @@ impl LabSpec {
         LabSpec::parse(&text, &path.display().to_string())
     }
 
-    /// The same with the parameters that follow from this number, where some are drawn.
-    ///
-    /// # Panics
-    ///
-    /// If the lab does not exist, which the file's check rules out.
+    /// The file with the parameters that follow from this number, where some are drawn.
     pub fn drawn(&self, draw: u64) -> LabSpec {
-        let lab = host::find_lab(&self.lab).expect("a checked file's lab exists");
         let cases = self.cases.iter();
         LabSpec {
-            cases: cases.map(|spec| spec.drawn(lab, draw)).collect(),
+            cases: cases.map(|spec| spec.drawn(self.lab, draw)).collect(),
             draw: self.draws().then_some(draw),
             ..self.clone()
         }

@@ -15,14 +15,6 @@ pub enum PackError {
     /// The submission is at fault.
     #[error("{}", .0.message)]
     Failure(Box<Failure>),
-    /// The lab file is for a lab that this program does not have, or that takes no submissions.
-    #[error("{file}: {source}")]
-    Lab {
-        /// The lab file.
-        file: String,
-        /// The error.
-        source: CaseError,
-    },
     /// A case of the lab file cannot be made.
     #[error("case `{case}`: {source}")]
     Case {

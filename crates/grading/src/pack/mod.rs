@@ -39,7 +39,7 @@ use std::time::Duration;
 use cuda_builder::Prebuilt;
 use device::LaunchLimits;
 use device::Module;
-use host::find_lab;
+use lab::Lab;
 use output_files::ScratchFolder;
 use plan::{InterfaceInfo, Task};
 use record::{Allowance, Recorded};
@@ -132,13 +132,13 @@ impl Packer {
         let tasks = Tasks {
             known: tasks(lab_spec, false)?,
             timed: if self.options.for_perf {
-                timed_tasks(&lab_spec.lab)
+                timed_tasks(lab_spec.lab)
             } else {
                 Vec::new()
             },
             hidden: tasks(lab_spec, true)?,
         };
-        let build = || self.compile_and_record(sources, &lab_spec.lab, dependencies, &tasks);
+        let build = || self.compile_and_record(sources, lab_spec.lab.name, dependencies, &tasks);
         let built = build().or_else(|error| match self.blame(&error, dependencies) {
             Whose::Submission => Err(error),
             Whose::Machine(error) => Err(error),
@@ -150,7 +150,7 @@ impl Packer {
         cases.sort_by_key(|case| place(&case.name));
         let tools = dependencies.device.tools();
         Ok(Bundle {
-            lab: lab_spec.lab.clone(),
+            lab: lab_spec.lab.name.to_owned(),
             draw: lab_spec.draw,
             ptx: module.ptx().to_owned(),
             cases,
@@ -457,13 +457,9 @@ fn refusal(error: PackError) -> PackError {
 
 /// The recorder's tasks for the hidden cases of a lab, or for the others.
 fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
-    let lab = find_lab(&lab_spec.lab).map_err(|source| PackError::Lab {
-        file: lab_spec.file.clone(),
-        source,
-    })?;
     let task = |case: &CaseSpec| {
         // The plan does not depend on the seed.
-        let made = case.with_seed(lab, 1).map_err(|source| PackError::Case {
+        let made = case.with_seed(lab_spec.lab, 1).map_err(|source| PackError::Case {
             case: case.name.clone(),
             source,
         })?;
@@ -481,10 +477,9 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
     cases.map(task).collect()
 }
 
-/// The cases that `harness perf` times of the lab of this name, which exists, and those that it
-/// counts beside them, or without a GPU in their place.
-fn timed_tasks(lab: &str) -> Vec<Task> {
-    let lab = find_lab(lab).expect("a lab file's lab exists");
+/// The cases that `harness perf` times of this lab, and those that it counts beside them, or
+/// without a GPU in their place.
+fn timed_tasks(lab: &Lab) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
         let counted = [case.reduced(), lab::counted_instead(lab, case.as_ref())];

@@ -22,7 +22,7 @@ use units::count;
 use super::record::{self, Allowance};
 use super::{Options, PackError, Packer, Sources, Workshop, fitting};
 use crate::bundle::{Bundle, BundledCase};
-use crate::outcome::{Kind, NoResult};
+use crate::outcome::Kind;
 use crate::plan_check;
 
 /// A plan that a submission did not record, or that does not fit.
@@ -240,11 +240,9 @@ fn in_bundle<'b>(
     };
     let plan = found.plan.clone().map_err(|fault| fault.message)?;
     let limits = &LaunchLimits::SM_90;
-    match plan_check::fits(lab, &problem, &plan, module, limits, devices) {
-        Err(NoResult::Failed(failure)) => Err(failure.message),
-        Err(other) => Err(other.to_string()),
-        Ok(()) => Ok(plan),
-    }
+    plan_check::fits(lab, &problem, &plan, module, limits, devices)
+        .map_err(|why| why.to_string())?;
+    Ok(plan)
 }
 
 /// A submission's name as a variant: no built-in solution has a `/` in its name.

@@ -146,7 +146,7 @@ fn launch_shapes_have_labels_to_be_shown() {
         let sources = sources("");
         let launch = sources.launch.replace(begin, &own);
         let sources = Sources { launch, ..sources };
-        let lab = find_lab("poisson").unwrap();
+        let lab = host::find_lab("poisson").unwrap();
         match packer(options()).variant(&sources, lab, "./own", own::Purpose::Shapes) {
             Ok((variant, _folder)) => {
                 // A plan is recorded in each.
@@ -175,7 +175,7 @@ fn launch_shapes_have_labels_to_be_shown() {
 #[test]
 fn a_bundle_has_what_perf_counts() {
     for lab in host::labs() {
-        let tasks = timed_tasks(lab.name);
+        let tasks = timed_tasks(lab);
         for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
             let counted = lab::counted_instead(lab, case.as_ref());
             let problem = counted.unwrap_or(case).problem_json();

@@ -79,7 +79,7 @@ fn bundle_for(
     ptx: &str,
     record: impl Fn(&dyn lab::LabCase, u32) -> Plan,
 ) -> Bundle {
-    let lab = find_lab(&lab_spec.lab).unwrap();
+    let lab = lab_spec.lab;
     let cases = lab_spec.cases.iter().map(|spec| {
         let case = spec.with_seed(lab, 0).unwrap();
         BundledCase {
@@ -90,7 +90,7 @@ fn bundle_for(
     });
     Bundle {
         draw: lab_spec.draw,
-        lab: lab_spec.lab.clone(),
+        lab: lab_spec.lab.name.to_owned(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
         timed: Vec::new(),
@@ -115,7 +115,7 @@ pub(super) fn matadd_plan(case: &dyn lab::LabCase) -> Plan {
 
 /// A built-in variant as a submission.
 pub(super) fn built_in(lab_spec: &LabSpec, variant: &str) -> Bundle {
-    let lab = find_lab(&lab_spec.lab).unwrap();
+    let lab = lab_spec.lab;
     let module = &lab.module;
     // As the emulated device runs it.
     let ptx = module.for_device((9, 0)).ptx();
