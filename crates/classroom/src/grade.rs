@@ -14,7 +14,7 @@ use host::labs;
 use grading::engine::job::{CaseJob, DeviceName};
 use grading::engine::open::OpenJob;
 use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show};
-use grading::engine::{WithSource, Workers};
+use grading::engine::{GradedOn, Submitted, WithSource, Workers};
 use grading::lab_spec::LabSpec;
 use grading::outcome;
 use grading::pack::PackError;
@@ -413,7 +413,10 @@ impl Grader {
             // `without_devices` refuses it.
             Wanted::Cpu => return Err(CommandError::Bug("the CPU grades nothing".to_owned())),
         };
-        let device = (name, self.device(wanted)?);
+        let on = GradedOn {
+            name,
+            device: self.device(wanted)?,
+        };
         let with_source = WithSource {
             runner,
             compile_with_messages: &|ptx| {
@@ -422,7 +425,12 @@ impl Grader {
             },
         };
         let runner = if packed.is_ours { &with_source } else { runner };
-        let report = engine::grade(packed, id, lab_spec, device, runner, &options, show)?;
+        let submitted = Submitted {
+            packed,
+            id,
+            lab_spec,
+        };
+        let report = engine::grade(submitted, on, runner, &options, show)?;
         Ok(GradeReport { printed, ..report })
     }
 

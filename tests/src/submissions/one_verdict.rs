@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use grading::engine::job::{Answer, CaseJob, DeviceName};
-use grading::engine::{CaseRunner, Extent, GradeError, Options, Packed, Quiet, grade};
+use grading::engine::{
+    CaseRunner, Extent, GradeError, GradedOn, Options, Packed, Quiet, Submitted, grade,
+};
 use grading::lab_spec::LabSpec;
 use grading::worker::{Deadlines, Job, Phase, Watch, WorkerEnd};
 
@@ -80,8 +82,16 @@ fn graded(bundle: &Path, lab_spec: &LabSpec, threads: usize) -> Result<GradeRepo
         ..Options::default()
     };
     let device = Extent::Whole.device(0, true);
-    let named = (DeviceName::Emulated, &device as &dyn device::Device);
-    pool.install(|| grade(packed, id, lab_spec, named, &Here, &options, &mut Quiet))
+    let submitted = Submitted {
+        packed,
+        id,
+        lab_spec,
+    };
+    let on = GradedOn {
+        name: DeviceName::Emulated,
+        device: &device,
+    };
+    pool.install(|| grade(submitted, on, &Here, &options, &mut Quiet))
         .map_err(|error| error.to_string())
 }
 

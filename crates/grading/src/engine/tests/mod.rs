@@ -29,7 +29,7 @@ use stats::SamplingRule;
 use super::job::{CaseJob, DeviceName};
 use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
-use super::{GradeError, Options, Packed, Quiet, grade};
+use super::{GradeError, GradedOn, Options, Packed, Quiet, Submitted, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Failure, Kind, NoResult, Outcome};
@@ -192,16 +192,13 @@ fn graded_with(
         file: &file,
         is_ours: true,
     };
-    grade(
+    let submitted = Submitted {
         packed,
         id,
         lab_spec,
-        (name, device),
-        runner,
-        options,
-        &mut Quiet,
-    )
-    .unwrap()
+    };
+    let on = GradedOn { name, device };
+    grade(submitted, on, runner, options, &mut Quiet).unwrap()
 }
 
 fn graded(lab_spec: &LabSpec, bundle: &Bundle, device: &dyn Device) -> GradeReport {

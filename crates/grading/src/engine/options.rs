@@ -1,0 +1,62 @@
+//! How to grade, and the one that is told how far it is.
+
+use std::time::Duration;
+
+use super::sampling::Stopping;
+
+/// How to grade.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The number that all inputs follow from; secret and fresh if it is not given.
+    pub seed: Option<u64>,
+    /// The number that the parameters of drawn cases follow from, if the grader chose it. A bundle
+    /// may say anything: of one with another number nothing is graded, and without this its drawn
+    /// cases are not.
+    pub draw: Option<u64>,
+    /// How long a single run of the submission may take.
+    pub deadline: Duration,
+    /// How long all runs of the submission may take together, where the emulated device grades
+    /// them.
+    pub total_deadline: Duration,
+    /// Runs with fresh inputs of a case that is not timed.
+    pub samples: u32,
+    /// When there are enough timed samples.
+    pub stopping: Stopping,
+    /// How long the emulated device may check the cases of one submission before a GPU grades them.
+    pub emulated_checks: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            seed: None,
+            draw: None,
+            deadline: Duration::from_secs(60),
+            total_deadline: Duration::from_secs(600),
+            samples: 2,
+            stopping: Stopping::default(),
+            emulated_checks: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Is told which case is next.
+pub trait Show {
+    /// The submission that is packed now.
+    fn packing(&mut self, _name: &str) {}
+
+    /// The case that is graded now, and which of how many it is.
+    fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
+
+    /// The kernels are compiled once more, for the messages of panics.
+    fn compiling_messages(&mut self) {}
+
+    /// The case that the emulated device checks now.
+    fn emulated_check(&mut self, _name: &str) {}
+}
+
+/// Shows nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Quiet;
+
+impl Show for Quiet {}
