@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use device::check::{CheckError, Expected, Noise};
 use device::{Device, Element, Error, NamedBuffers};
-use lab::{Cpu, Lab, LabCase, Seed};
+use lab::{Cpu, LabCase, Seed};
 use terminal::progress::NoProgress;
 
 use super::ceiling::necessary_bytes;
@@ -13,7 +13,7 @@ use super::emulated::Extent;
 use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
-use crate::lab_spec::{CaseSpec, ToleranceRule};
+use crate::lab_spec::{CaseSpec, LabSpec, ToleranceRule};
 use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, NoResult, bounded};
 use crate::worker::{Phase, Watch};
 
@@ -35,23 +35,25 @@ impl SampleInputs {
     }
 }
 
-/// One case on one device.
-pub struct CaseWork<'a> {
+/// A case on a device: what does not change from run to run.
+#[derive(Clone, Copy)]
+pub struct CaseSetup<'a> {
     pub device: &'a dyn Device,
-    pub lab: &'static Lab,
+    pub lab_spec: &'a LabSpec,
     pub spec: &'a CaseSpec,
-    pub rule: ToleranceRule,
     pub subject: Subject<'a>,
     pub seeds: Seeds,
-    pub watch: &'a mut dyn Watch,
+}
+
+/// The findings of the runs up to now.
+#[derive(Debug)]
+pub struct Seen {
     /// The reference's rounding noise, once measured.
     pub noise: Option<Noise>,
     /// The bytes that any solution moves, once a sample was compared.
     pub necessary_bytes: u64,
-    /// The element type of the first output.
+    /// The element type of the first output, once a sample was compared.
     pub element: Element,
-    /// In how many orders of its threads the plan runs: sample by sample another.
-    pub orders: u32,
     /// Runs whose results were right.
     pub samples: u32,
     /// Exact counts of the first run.
@@ -60,32 +62,31 @@ pub struct CaseWork<'a> {
     pub printed: String,
 }
 
+/// The work on one case.
+pub struct CaseWork<'a> {
+    pub(super) setup: CaseSetup<'a>,
+    watch: &'a mut dyn Watch,
+    /// In how many orders of its threads the plan runs: sample by sample another.
+    pub(super) orders: u32,
+    pub(super) seen: Seen,
+}
+
 impl<'a> CaseWork<'a> {
     /// Nothing is done yet.
-    pub fn new(
-        device: &'a dyn Device,
-        lab: &'static Lab,
-        spec: &'a CaseSpec,
-        rule: ToleranceRule,
-        subject: Subject<'a>,
-        seeds: Seeds,
-        watch: &'a mut dyn Watch,
-    ) -> CaseWork<'a> {
+    pub fn new(setup: CaseSetup<'a>, watch: &'a mut dyn Watch) -> CaseWork<'a> {
+        let Subject { module, plan } = setup.subject;
         CaseWork {
-            device,
-            lab,
-            spec,
-            rule,
-            subject,
-            seeds,
+            setup,
             watch,
-            noise: None,
-            necessary_bytes: 0,
-            element: Element::U8,
-            orders: device.orders(subject.module, subject.plan),
-            samples: 0,
-            counts: BTreeMap::new(),
-            printed: String::new(),
+            orders: setup.device.orders(module, plan),
+            seen: Seen {
+                noise: None,
+                necessary_bytes: 0,
+                element: Element::U8,
+                samples: 0,
+                counts: BTreeMap::new(),
+                printed: String::new(),
+            },
         }
     }
 
@@ -99,14 +100,14 @@ impl<'a> CaseWork<'a> {
             let of = self.inputs("look", sample)?;
             self.choose_order(sample);
             self.watch.enter(Phase::Submission);
-            let found = extent.check(self.device, self.subject, &of.inputs);
+            let found = extent.check(self.setup.device, self.setup.subject, &of.inputs);
             self.watch.enter(Phase::Ours);
             self.keep_printed(sample == 0 || found.is_err());
             let Some(ran) = found? else {
                 continue;
             };
             if sample == 0 {
-                self.counts = ran.counts;
+                self.seen.counts = ran.counts;
             }
             let checked = self.expected(&of)?.0.check(&ran.outputs);
             checked.map_err(|error| self.by_order(of.failure(&error)))?;
@@ -117,7 +118,8 @@ impl<'a> CaseWork<'a> {
     /// Chooses the order in which threads run in a sample, where results may depend on it, and
     /// where buffers lie.
     fn choose_order(&self, sample: u32) {
-        self.device
+        self.setup
+            .device
             .set_order(sample % self.orders, self.number("order", 0));
     }
 
@@ -135,13 +137,19 @@ impl<'a> CaseWork<'a> {
 
     /// A secret number of a sample. Other purposes have others.
     pub fn number(&self, purpose: &str, sample: u32) -> u64 {
-        self.seeds.number(&self.spec.name, purpose, sample)
+        self.setup
+            .seeds
+            .number(&self.setup.spec.name, purpose, sample)
     }
 
     /// Fresh inputs for a sample.
     pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, NoResult> {
-        let seed = self.seeds.key(&self.spec.name, purpose, sample);
-        let case = self.spec.with_seed(self.lab, seed).map_err(Error::from)?;
+        let seed = self.setup.seeds.key(&self.setup.spec.name, purpose, sample);
+        let case = self
+            .setup
+            .spec
+            .with_seed(self.setup.lab_spec.lab, seed)
+            .map_err(Error::from)?;
         Ok(SampleInputs {
             sample,
             seed,
@@ -153,7 +161,7 @@ impl<'a> CaseWork<'a> {
     /// A run of the submission.
     pub fn submission(&mut self, of: &SampleInputs, settle: Duration) -> Result<Sample, NoResult> {
         self.watch.enter(Phase::Submission);
-        let ran = run_isolated(self.device, self.subject, &of.inputs, settle);
+        let ran = run_isolated(self.setup.device, self.setup.subject, &of.inputs, settle);
         self.watch.enter(Phase::Ours);
         self.keep_printed(of.sample == 0 || ran.is_err());
         ran.map_err(|why| why.map_failure(|failure| failure.with_sample(of.sample)))
@@ -161,13 +169,13 @@ impl<'a> CaseWork<'a> {
 
     /// Keeps the text that kernels have printed in a run, if it is to be shown.
     fn keep_printed(&mut self, is_shown: bool) {
-        let printed = self.device.take_printed();
+        let printed = self.setup.device.take_printed();
         if !is_shown {
             return;
         }
-        self.printed = bounded(printed.text, MAX_PRINTED_BYTES);
+        self.seen.printed = bounded(printed.text, MAX_PRINTED_BYTES);
         if printed.is_cut {
-            self.printed += "\n(the device keeps no more)";
+            self.seen.printed += "\n(the device keeps no more)";
         }
     }
 
@@ -177,13 +185,13 @@ impl<'a> CaseWork<'a> {
         self.choose_order(sample);
         let ran = self.submission(&of, Duration::ZERO)?;
         if sample == 0 {
-            self.counts = ran.counts.clone();
+            self.seen.counts = ran.counts.clone();
         }
         // Computed after the run: until then no right result exists that a kernel could find.
         let (expected, _) = self.expected(&of)?;
-        self.necessary_bytes = necessary_bytes(&of.inputs, &expected.outputs);
+        self.seen.necessary_bytes = necessary_bytes(&of.inputs, &expected.outputs);
         if let Some((_, first)) = expected.outputs.first() {
-            self.element = first.element();
+            self.seen.element = first.element();
         }
         self.compare(&of, &expected, &ran.outputs)
     }
@@ -192,17 +200,17 @@ impl<'a> CaseWork<'a> {
     pub fn expected(&mut self, of: &SampleInputs) -> Result<(Expected, NamedBuffers), NoResult> {
         let case = &of.case;
         let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress)?;
-        match self.rule {
+        match self.setup.lab_spec.tolerance {
             ToleranceRule::Exact => Ok((Expected::exact(reference.clone()), reference)),
             ToleranceRule::Rounding { factor } => {
                 let oracle = case.oracle_from(&of.inputs, &NoProgress)?.ok_or_else(|| {
-                    let lab = self.lab.name;
+                    let lab = self.setup.lab_spec.lab.name;
                     NoResult::not_graded_here(format!(
                         "lab {lab} has no oracle: rule \"rounding\" cannot be used"
                     ))
                 })?;
                 let (expected, noise) = Expected::rounding(factor, &reference, &oracle);
-                self.noise = Some(noise);
+                self.seen.noise = Some(noise);
                 Ok((expected, reference))
             }
         }
@@ -216,7 +224,7 @@ impl<'a> CaseWork<'a> {
         got: &NamedBuffers,
     ) -> Result<(), NoResult> {
         let Err(error) = expected.check(got) else {
-            self.samples += 1;
+            self.seen.samples += 1;
             return Ok(());
         };
         let mut failure = self.by_order(of.failure(&error));

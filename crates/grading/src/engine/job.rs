@@ -11,7 +11,7 @@ use select::devices::Gpus;
 use serde::{Deserialize, Serialize};
 use units::count;
 
-use super::case::CaseWork;
+use super::case::{CaseSetup, CaseWork};
 use super::emulated::{Extent, FUEL};
 use super::open;
 use super::run::Subject;
@@ -213,7 +213,6 @@ impl CaseJob {
         watch: &mut dyn Watch,
     ) -> Result<Answer, NoResult> {
         let bad = |error: String| NoResult::undecided(error);
-        let lab = lab_spec.lab;
         let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;
@@ -224,18 +223,23 @@ impl CaseJob {
             open::kernels_file(&self.parts)
         };
         let module = Module::new("submission", part(kernels)?);
-        let subject = Subject {
-            module: &module,
-            plan: &plan,
+        let setup = CaseSetup {
+            device,
+            lab_spec,
+            spec,
+            subject: Subject {
+                module: &module,
+                plan: &plan,
+            },
+            seeds: Seeds(self.seed),
         };
-        let rule = lab_spec.tolerance;
-        let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);
+        let mut work = CaseWork::new(setup, watch);
         let answer = match self.checks {
             None => self.grade(&mut work, lab_spec.timed(spec)),
             Some(extent) => Ok(Answer {
                 status: passed(work.check_on_emulated(extent))?,
                 samples: 0,
-                counts: std::mem::take(&mut work.counts),
+                counts: std::mem::take(&mut work.seen.counts),
                 performance: Vec::new(),
                 printed: String::new(),
             }),
@@ -243,7 +247,7 @@ impl CaseJob {
         let printed = match spec.group {
             // Inputs of hidden cases are printed too.
             Group::Hidden => String::new(),
-            Group::Small | Group::Large => std::mem::take(&mut work.printed),
+            Group::Small | Group::Large => std::mem::take(&mut work.seen.printed),
         };
         answer.map(|answer| Answer { printed, ..answer })
     }
@@ -253,7 +257,7 @@ impl CaseJob {
         work: &mut CaseWork<'_>,
         timed: impl Iterator<Item = &'c PerformanceSpec>,
     ) -> Result<Answer, NoResult> {
-        let timed: Vec<_> = match work.device.info().kind {
+        let timed: Vec<_> = match work.setup.device.info().kind {
             DeviceKind::Cuda => timed.collect(),
             DeviceKind::Emulated => Vec::new(),
         };
@@ -288,8 +292,8 @@ impl CaseJob {
         }
         Ok(Answer {
             status,
-            samples: work.samples,
-            counts: std::mem::take(&mut work.counts),
+            samples: work.seen.samples,
+            counts: std::mem::take(&mut work.seen.counts),
             performance,
             printed: String::new(),
         })

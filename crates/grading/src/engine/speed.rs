@@ -32,7 +32,7 @@ impl CaseWork<'_> {
         stopping: Stopping,
         grade: &mut PerformanceGrade,
     ) -> Result<(), NoResult> {
-        let variants = &self.lab.variants;
+        let variants = &self.setup.lab_spec.lab.variants;
         let variant = match &timed.against {
             _ if variants.is_empty() => None,
             Against::Reference { variant } => {
@@ -50,17 +50,21 @@ impl CaseWork<'_> {
         stopping: Stopping,
         grade: &mut PerformanceGrade,
     ) -> Result<(), NoResult> {
-        let any_case = self.spec.with_seed(self.lab, 0).map_err(Error::from)?;
+        let any_case = self
+            .setup
+            .spec
+            .with_seed(self.setup.lab_spec.lab, 0)
+            .map_err(Error::from)?;
         let record = |variant: &'static Variant| {
-            let plan = variant.record_for(any_case.as_ref(), self.spec.devices)?;
+            let plan = variant.record_for(any_case.as_ref(), self.setup.spec.devices)?;
             Ok::<_, Error>(Trusted { variant, plan })
         };
         let trusted = variant.map(record).transpose()?;
-        let copy = copy_rate(self.device)?;
-        let bytes = self.necessary_bytes;
+        let copy = copy_rate(self.setup.device)?;
+        let bytes = self.seen.necessary_bytes;
         // The shortest time in which the device can do the case's work.
-        let shortest_s = Ceiling::new(self.device, copy).map_or(0.0, |ceiling| {
-            ceiling.shortest_s(bytes, any_case.work().flops, self.element)
+        let shortest_s = Ceiling::new(self.setup.device, copy).map_or(0.0, |ceiling| {
+            ceiling.shortest_s(bytes, any_case.work().flops, self.seen.element)
         });
         let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
         let at_limit = device::Timing {
@@ -142,12 +146,14 @@ impl CaseWork<'_> {
         let is_exact = trusted.is_some_and(|trusted| trusted.variant.is_exact());
         let expected = match beside {
             // An exact variant's result equals the CPU's, and is there sooner.
-            Some(beside) if sample > 0 && is_exact => match (self.rule, &self.noise) {
-                (ToleranceRule::Rounding { factor }, Some(noise)) => {
-                    Expected::around_reference(factor, beside.outputs, noise)
+            Some(beside) if sample > 0 && is_exact => {
+                match (self.setup.lab_spec.tolerance, &self.seen.noise) {
+                    (ToleranceRule::Rounding { factor }, Some(noise)) => {
+                        Expected::around_reference(factor, beside.outputs, noise)
+                    }
+                    _ => Expected::exact(beside.outputs),
                 }
-                _ => Expected::exact(beside.outputs),
-            },
+            }
             beside => {
                 let (expected, by_cpu) = self.expected(&of)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
@@ -170,7 +176,7 @@ impl CaseWork<'_> {
             module: &trusted.variant.module,
             plan: &trusted.plan,
         };
-        run_isolated(self.device, subject, inputs, SETTLE)
+        run_isolated(self.setup.device, subject, inputs, SETTLE)
             .map_err(|why| NoResult::undecided(format!("the reference failed: {why}")))
     }
 }
@@ -196,9 +202,9 @@ fn copy_rate(device: &dyn Device) -> Result<f64, NoResult> {
 #[cfg(test)]
 mod tests {
     use device::{Element, Module};
-    use host::find_lab;
 
     use super::*;
+    use crate::engine::case::CaseSetup;
     use crate::engine::seeds::Seeds;
     use crate::engine::tests::clocked::{Clocked, Who};
     use crate::engine::tests::{MATADD, Unwatched, built_in, lab_spec, options};
@@ -214,12 +220,16 @@ mod tests {
             module: &module,
             plan: submitted.plan.as_ref().unwrap(),
         };
-        let lab = find_lab("matadd").unwrap();
-        let spec = lab_spec.case("large").unwrap();
-        let (seeds, rule) = (Seeds(42), lab_spec.tolerance);
+        let setup = CaseSetup {
+            device,
+            lab_spec: &lab_spec,
+            spec: lab_spec.case("large").unwrap(),
+            subject,
+            seeds: Seeds(42),
+        };
         let mut watch = Unwatched;
-        let mut work = CaseWork::new(device, lab, spec, rule, subject, seeds, &mut watch);
-        (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
+        let mut work = CaseWork::new(setup, &mut watch);
+        (work.seen.necessary_bytes, work.seen.element) = (12 * 384, Element::F32);
         let entries = lab_spec.performance.iter();
         entries
             .map(|timed| {

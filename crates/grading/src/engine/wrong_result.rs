@@ -35,7 +35,7 @@ impl CaseWork<'_> {
             axes.map(axis).collect()
         };
         let after_steps = |steps| self.reference_after(of, steps);
-        let plan = self.subject.plan;
+        let plan = self.setup.subject.plan;
         let steps = of.case.timesteps();
         let shortened = |keep| shorten(plan, steps.unwrap_or(0), keep);
         let run_steps = |keep| self.again(of, shortened(keep)?);
@@ -63,11 +63,11 @@ impl CaseWork<'_> {
     }
 
     fn reference_after(&self, of: &SampleInputs, steps: u64) -> Option<NamedBuffers> {
-        let name = self.lab.steps_parameter()?;
-        let mut params: CaseParams = self.spec.params.clone();
+        let name = self.setup.lab_spec.lab.steps_parameter()?;
+        let mut params: CaseParams = self.setup.spec.params.clone();
         params.set(name, steps);
-        let params = self.lab.seeded(&params, of.seed).ok()?;
-        let case = self.lab.case(&params).ok()?;
+        let params = self.setup.lab_spec.lab.seeded(&params, of.seed).ok()?;
+        let case = self.setup.lab_spec.lab.case(&params).ok()?;
         let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress);
         reference.ok()
     }
@@ -76,9 +76,9 @@ impl CaseWork<'_> {
     fn again(&self, of: &SampleInputs, plan: Plan) -> Result<NamedBuffers, String> {
         let subject = Subject {
             plan: &plan,
-            ..self.subject
+            ..self.setup.subject
         };
-        let ran = run_isolated(self.device, subject, &of.inputs, Duration::ZERO)
+        let ran = run_isolated(self.setup.device, subject, &of.inputs, Duration::ZERO)
             .map_err(|why| why.to_string())?;
         Ok(ran.outputs)
     }
