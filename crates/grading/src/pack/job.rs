@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cuda_builder::Prebuilt;
@@ -131,7 +130,7 @@ impl PackJob {
         };
         let packer = Packer::with_dependencies(options, self.dependencies.clone());
         if self.able {
-            packer.able.get_or_init(|| ());
+            packer.has_built();
         }
         let bundle = packer.pack(&sources, &lab_spec.drawn(self.draw))?;
         // The others do not fill it.
@@ -237,7 +236,6 @@ impl MessagesJob {
 #[derive(Debug)]
 pub struct PackProcesses {
     packer: Packer,
-    able: AtomicBool,
 }
 
 impl PackProcesses {
@@ -245,7 +243,6 @@ impl PackProcesses {
     pub fn new(options: Options) -> PackProcesses {
         PackProcesses {
             packer: Packer::new(options),
-            able: AtomicBool::new(false),
         }
     }
 
@@ -278,7 +275,7 @@ impl PackProcesses {
             cache: options.cache_folder(),
             without_landlock: options.without_landlock,
             for_perf: options.for_perf,
-            able: self.able.load(Ordering::Relaxed),
+            able: self.packer.is_able(),
             dependencies: dependencies.clone(),
             bundle: bundle.to_owned(),
         };
@@ -290,7 +287,7 @@ impl PackProcesses {
         };
         let ended = worker::run(&job, &deadlines);
         let packed = pack_result(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
-        self.able.store(true, Ordering::Relaxed);
+        self.packer.has_built();
         Ok(packed)
     }
 }

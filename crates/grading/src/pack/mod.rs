@@ -33,6 +33,7 @@ mod signature;
 pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -65,8 +66,8 @@ pub struct Packer {
     dependencies: OnceLock<Dependencies>,
     /// Locked while they are compiled.
     building: Mutex<()>,
-    /// Set once a submission that is known to be good was built.
-    able: OnceLock<()>,
+    /// Whether a submission was built here: the machine is able to.
+    able: AtomicBool,
     options: Options,
 }
 
@@ -76,7 +77,7 @@ impl Packer {
         Packer {
             dependencies: OnceLock::new(),
             building: Mutex::new(()),
-            able: OnceLock::new(),
+            able: AtomicBool::new(false),
             options,
         }
     }
@@ -87,6 +88,15 @@ impl Packer {
             dependencies: OnceLock::from(dependencies),
             ..Packer::new(options)
         }
+    }
+
+    /// Whether some submission was built: then an error is not the machine's.
+    fn is_able(&self) -> bool {
+        self.able.load(Ordering::Relaxed)
+    }
+
+    fn has_built(&self) {
+        self.able.store(true, Ordering::Relaxed);
     }
 
     fn building(&self) -> MutexGuard<'_, ()> {
@@ -190,7 +200,7 @@ impl Packer {
             PackError::Failure(failure) => Some(failure.kind),
             _ => None,
         };
-        if refused.is_some_and(|kind| CERTAIN.contains(&kind) || self.able.get().is_some()) {
+        if refused.is_some_and(|kind| CERTAIN.contains(&kind) || self.is_able()) {
             return Whose::Submission;
         }
         match (self.build_known_good(dependencies), refused) {
@@ -215,7 +225,7 @@ impl Packer {
         });
         match built {
             Ok(_) => {
-                self.able.get_or_init(|| ());
+                self.has_built();
                 Ok(())
             }
             Err(PackError::Failure(failure)) => Err(PackError::Unable {

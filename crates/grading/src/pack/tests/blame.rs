@@ -45,7 +45,7 @@ fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
     let packer = Packer {
         dependencies: OnceLock::from(broken),
         building: Mutex::default(),
-        able: OnceLock::new(),
+        able: AtomicBool::new(false),
         options: options(),
     };
     let error = packer.pack(&sources(""), lab_spec()).unwrap_err();
