@@ -154,24 +154,24 @@ impl Packer {
             Whose::Machine(error) => Err(error),
             Whose::Unclear => build().map_err(refusal),
         });
-        let (module, mut cases, timed, in_force) = built?;
+        let mut built = built?;
         // As the lab has them.
         let place = |name: &str| lab_spec.cases.iter().position(|case| case.name == name);
-        cases.sort_by_key(|case| place(&case.name));
+        built.cases.sort_by_key(|case| place(&case.name));
         let tools = dependencies.device.tools();
         Ok(Bundle {
             lab: lab_spec.lab.name.to_owned(),
             draw: lab_spec.draw,
-            ptx: module.ptx().to_owned(),
-            cases,
-            timed,
+            ptx: built.module.ptx().to_owned(),
+            cases: built.cases,
+            timed: built.timed,
             built_with: BuiltWith {
                 harness: env!("CARGO_PKG_VERSION").to_owned(),
                 kernels: tools.rustc_version.clone(),
                 llvm: tools.llvm_major,
                 host: dependencies.host.rustc_version.clone(),
             },
-            protections: protections(in_force),
+            protections: protections(built.in_force),
         })
     }
 
@@ -235,8 +235,8 @@ impl Packer {
         }
     }
 
-    /// The kernels, a plan for each of the known and then of the hidden tasks, those for `perf`,
-    /// and what all of it ran under.
+    /// Builds the kernels, and records plans of the known tasks and of those for `perf`, then of
+    /// the hidden ones.
     fn compile_and_record(
         &self,
         sources: &Sources,
@@ -247,26 +247,26 @@ impl Packer {
             timed,
             hidden,
         }: &Tasks,
-    ) -> Result<(Module, Vec<BundledCase>, Vec<BundledCase>, InForce), PackError> {
+    ) -> Result<Built, PackError> {
         let workshop = Workshop::new(&self.options)?;
         let options = &self.options;
         let mut allowance = Allowance::default();
-        let (module, program, [plans, timed_plans], in_force) =
-            self.compile(sources, lab, dependencies, &workshop, |program| {
-                let mut record = |tasks| {
-                    record::cases(program, tasks, &workshop.record, options, &mut allowance)
-                };
-                let (plans, in_force) = record(known)?;
-                let timed_plans = if timed.is_empty() {
-                    Vec::new()
-                } else {
-                    record(timed)?.0
-                };
-                Ok(([plans, timed_plans], in_force))
-            })?;
+        let compiled = self.compile(sources, lab, dependencies, &workshop, |program| {
+            let mut record =
+                |tasks| record::cases(program, tasks, &workshop.record, options, &mut allowance);
+            let (plans, in_force) = record(known)?;
+            let timed_plans = if timed.is_empty() {
+                Vec::new()
+            } else {
+                record(timed)?.0
+            };
+            Ok(([plans, timed_plans], in_force))
+        })?;
+        let module = &compiled.module;
+        let [plans, timed_plans] = compiled.recorded;
         let mut room = Room::half();
-        let mut cases = bundled(lab, sources, &module, known, plans, &mut room);
-        let timed = bundled(lab, sources, &module, timed, timed_plans, &mut room);
+        let mut cases = bundled(lab, sources, module, known, plans, &mut room);
+        let timed = bundled(lab, sources, module, timed, timed_plans, &mut room);
         // Where no case can be run that its author knows, that is said once, and nothing is graded.
         let faults = cases.iter().map(|case| case.plan.as_ref().err());
         if let Some(Some(first)) = faults.reduce(|first, next| first.and_then(|_| next.and(first)))
@@ -274,7 +274,12 @@ impl Packer {
             return Err(Failure::from(first.clone()).into());
         }
         if hidden.is_empty() {
-            return Ok((module, cases, timed, in_force));
+            return Ok(Built {
+                module: compiled.module,
+                cases,
+                timed,
+                in_force: compiled.in_force,
+            });
         }
         // By a process of their own, and last: nothing about another case can tell of them.
         if let Some(scratch) = &self.options.scratch {
@@ -282,10 +287,15 @@ impl Packer {
             std::fs::write(&begun, "").map_err(PackError::io(&begun))?;
         }
         let mut allowance = allowance.for_others();
-        let (plans, recorded) =
-            record::cases(&program, hidden, &workshop.record, options, &mut allowance)
-                .map_err(PackError::of_hidden_cases)?;
-        let of_hidden = bundled(lab, sources, &module, hidden, plans, &mut Room::half());
+        let (plans, recorded) = record::cases(
+            &compiled.program,
+            hidden,
+            &workshop.record,
+            options,
+            &mut allowance,
+        )
+        .map_err(PackError::of_hidden_cases)?;
+        let of_hidden = bundled(lab, sources, module, hidden, plans, &mut Room::half());
         cases.extend(of_hidden.into_iter().map(|case| {
             BundledCase {
                 plan: case
@@ -294,11 +304,16 @@ impl Packer {
                 ..case
             }
         }));
-        Ok((module, cases, timed, in_force.and(recorded)))
+        Ok(Built {
+            module: compiled.module,
+            cases,
+            timed,
+            in_force: compiled.in_force.and(recorded),
+        })
     }
 
-    /// The kernels and the recorder, what `record` had from the recorder, and what all of it ran
-    /// under. Kernels and recorder are independent of one another, and compiled at once.
+    /// Compiles the kernels and the recorder, which are independent of one another, at once, and
+    /// has `record` use the recorder.
     fn compile<T>(
         &self,
         sources: &Sources,
@@ -306,7 +321,7 @@ impl Packer {
         dependencies: &Dependencies,
         workshop: &Workshop,
         record: impl FnOnce(&Path) -> Result<(T, InForce), PackError>,
-    ) -> Result<(Module, PathBuf, T, InForce), PackError> {
+    ) -> Result<Compiled<T>, PackError> {
         let lab_type = InterfaceInfo::find(lab)
             .expect("the lab was found")
             .type_path;
@@ -337,8 +352,37 @@ impl Packer {
         module
             .program()
             .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
-        Ok((module, program, recorded, kernels_in_force.and(in_force)))
+        Ok(Compiled {
+            module,
+            program,
+            recorded,
+            in_force: kernels_in_force.and(in_force),
+        })
     }
+}
+
+/// A submission that was compiled.
+struct Compiled<T> {
+    /// The kernels.
+    module: Module,
+    /// The recorder.
+    program: PathBuf,
+    /// The recorder's results.
+    recorded: T,
+    /// The sandbox's layers while all of that ran.
+    in_force: InForce,
+}
+
+/// A submission that was compiled, with plans.
+struct Built {
+    /// The kernels.
+    module: Module,
+    /// The lab's cases, those that are hidden last.
+    cases: Vec<BundledCase>,
+    /// The cases that `harness perf` times.
+    timed: Vec<BundledCase>,
+    /// The sandbox's layers while all of that ran.
+    in_force: InForce,
 }
 
 /// The problems that a submission's plans are recorded for.
@@ -469,10 +513,12 @@ fn refusal(error: PackError) -> PackError {
 fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
     let task = |case: &CaseSpec| {
         // The plan does not depend on the seed.
-        let made = case.with_seed(lab_spec.lab, 1).map_err(|source| PackError::Case {
-            case: case.name.clone(),
-            source,
-        })?;
+        let made = case
+            .with_seed(lab_spec.lab, 1)
+            .map_err(|source| PackError::Case {
+                case: case.name.clone(),
+                source,
+            })?;
         Ok(Task {
             name: case.name.clone(),
             problem: made.problem_json(),

@@ -134,15 +134,14 @@ impl Packer {
         let dependencies = self.prepare()?;
         let workshop = Workshop::new(&self.options)?;
         let nothing = |_: &Path| Ok(((), InForce::ALL));
-        let (module, program, ..) =
-            self.compile(sources, lab.name, dependencies, &workshop, nothing)?;
-        let module = Arc::new(module);
+        let compiled = self.compile(sources, lab.name, dependencies, &workshop, nothing)?;
+        let module = Arc::new(compiled.module);
         let recorder = Arc::new(Recorder {
             submission: name.to_owned(),
             lab: lab.name,
             sources: sources.clone(),
             module: Arc::clone(&module),
-            program,
+            program: compiled.program,
             folder: workshop.record,
             options: self.options.clone(),
         });
