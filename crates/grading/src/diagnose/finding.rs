@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::pattern::Pattern;
+
 /// The pattern of a run's wrong values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
@@ -82,110 +84,6 @@ pub struct FieldDamage {
     pub non_finite: u64,
     /// All cells.
     pub cells: u64,
-}
-
-/// A pattern of damage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "pattern", rename_all = "snake_case")]
-pub enum Pattern {
-    /// Nothing was written: the cells hold what the buffer was filled with before the run.
-    Unwritten {
-        /// How many of the wrong cells.
-        cells: u64,
-    },
-    /// All cells are 0.
-    AllZeros,
-    /// The field is an input, unchanged.
-    CopyOfInput {
-        /// The input's name.
-        input: String,
-        /// Whether another output is not: the launches computed something.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        others_computed: bool,
-    },
-    /// Two outputs hold each other's values.
-    SwappedFields {
-        /// One of them.
-        a: String,
-        /// The other.
-        b: String,
-    },
-    /// The field is the right one of another step.
-    OtherStep {
-        /// How many steps too few were made; negative if too many.
-        behind: i64,
-    },
-    /// Only one of several outputs is wrong.
-    OneFieldOnly {
-        /// Its name.
-        field: String,
-    },
-    /// At the first wrong step, a few cells are wrong.
-    FewCells {
-        /// How many.
-        cells: u64,
-        /// The first of them, in the problem's coordinates.
-        first: String,
-    },
-    /// Only cells near the border are wrong.
-    BorderOnly {
-        /// The sides: `x = 0`, `y = last`.
-        sides: Vec<String>,
-        /// How many cells deep, counted from the outermost.
-        depth: u64,
-    },
-    /// Only the last cells along an axis are wrong: the part that does not fill a whole tile.
-    LastPartialTile {
-        /// The axis.
-        axis: String,
-        /// The first wrong coordinate.
-        from: u64,
-        /// Cells along the axis.
-        extent: u64,
-    },
-    /// Wrong cells repeat with a period: where tiles meet.
-    TileSeams {
-        /// The axis.
-        axis: String,
-        /// Cells between two seams.
-        period: u64,
-        /// The coordinates modulo the period that are wrong.
-        offsets: Vec<u64>,
-    },
-    /// All wrong cells are in a narrow band across the field: one seam.
-    Band {
-        /// The axis across it.
-        axis: String,
-        /// Its first coordinate.
-        from: u64,
-        /// Its last.
-        to: u64,
-    },
-    /// The field is the right one with two axes exchanged.
-    Transposed {
-        /// The two axes.
-        axes: [String; 2],
-    },
-    /// The field is the right one, moved along an axis.
-    Shifted {
-        /// The axis.
-        axis: String,
-        /// The cell at `c` holds what belongs at `c + by`.
-        by: i64,
-    },
-    /// The values have fewer bits than the field's type: they went through a shorter one.
-    ReducedPrecision {
-        /// Bits of the mantissa that are used, the leading one included.
-        mantissa_bits: u32,
-    },
-    /// Every wrong cell is a zero of the other sign.
-    SignOfZero,
-    /// The differences are as small as those of rounding: another order of operations, not a
-    /// mistake in the indices.
-    RoundingOnly {
-        /// Greatest distance in units in the last place.
-        max_ulp: u64,
-    },
 }
 
 /// When a field first goes wrong.

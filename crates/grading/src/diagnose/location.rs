@@ -11,7 +11,7 @@
 //! have no such set.
 
 use super::field::Field;
-use super::finding::Pattern;
+use super::pattern::Pattern;
 
 /// Share of the cells with an outstanding coordinate that must be wrong.
 const FILL: f64 = 0.4;

@@ -6,6 +6,7 @@
 //! |----------------|-----------------------------------------------------------|
 //! | `evidence`     | the evidence of a diagnosis                               |
 //! | [`finding`]    | the result, as data                                       |
+//! | `pattern`      | the patterns, each with its sentence                      |
 //! | [`mod@text`]   | the result, as sentences                                  |
 //! | [`truncation`] | a plan cut off after fewer steps                          |
 //! | `field`        | an output, expected beside got                            |
@@ -19,6 +20,7 @@ mod field;
 pub mod finding;
 mod heat_map;
 mod location;
+mod pattern;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -27,10 +29,9 @@ pub mod truncation;
 mod whole_field;
 
 pub use evidence::{AfterSteps, Again, Evidence};
-pub use finding::{
-    Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, WrongCell,
-};
+pub use finding::{Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, WrongCell};
 pub use heat_map::LEGEND;
+pub use pattern::Pattern;
 
 use device::NamedBuffers;
 use device::check::find;

@@ -509,15 +509,16 @@ fn sentences() {
 
 #[test]
 fn one_cell_is_one() {
-    insta::assert_snapshot!(text::sentence(&Pattern::Unwritten { cells: 1 }), @"1 of the wrong cells holds what was there before the run: nothing wrote it");
-    insta::assert_snapshot!(text::sentence(&Pattern::Unwritten { cells: 2 }), @"2 of the wrong cells hold what was there before the run: nothing wrote them");
+    insta::assert_snapshot!(Pattern::Unwritten { cells: 1 }.to_string(), @"1 of the wrong cells holds what was there before the run: nothing wrote it");
+    insta::assert_snapshot!(Pattern::Unwritten { cells: 2 }.to_string(), @"2 of the wrong cells hold what was there before the run: nothing wrote them");
     let last = |from| {
         let axis = "x".to_owned();
-        text::sentence(&Pattern::LastPartialTile {
+        let pattern = Pattern::LastPartialTile {
             axis,
             from,
             extent: 33,
-        })
+        };
+        pattern.to_string()
     };
     insta::assert_snapshot!(last(32), @"only the last of 33 cells along x is wrong (x = 32): the part that does not fill a whole tile?");
     insta::assert_snapshot!(last(31), @"only the last 2 of 33 cells along x are wrong (x >= 31): the part that does not fill a whole tile?");
@@ -655,7 +656,7 @@ fn a_line_beside_the_border_is_not_the_border() {
         "{:?}",
         diagnosis.patterns
     );
-    insta::assert_snapshot!(text::sentence(&band), @"all wrong cells are at x = 3: a source or a wall there, or two tiles that meet there?");
+    insta::assert_snapshot!(band.to_string(), @"all wrong cells are at x = 3: a source or a wall there, or two tiles that meet there?");
 }
 
 /// The damage after many steps does not say where it began.
@@ -750,7 +751,7 @@ fn missing_launches_are_not_a_wrong_launch() {
 #[test]
 fn a_forgotten_swap_is_thought_of() {
     let (a, b) = ("u0".to_owned(), "u1".to_owned());
-    insta::assert_snapshot!(text::sentence(&Pattern::SwappedFields { a, b }), @"`u0` and `u1` are each other's: the outputs are swapped, or the last swap of the buffers is missing");
+    insta::assert_snapshot!(Pattern::SwappedFields { a, b }.to_string(), @"`u0` and `u1` are each other's: the outputs are swapped, or the last swap of the buffers is missing");
     let mut planted = Planted::new(&[37, 53], 7);
     let input = field(planted.len(), &mut planted.random);
     planted.inputs.push(("u1".to_owned(), input.clone().into()));

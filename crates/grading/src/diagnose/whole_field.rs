@@ -5,7 +5,7 @@ use device::{HostBuffer, NamedBuffers};
 
 use super::evidence::Evidence;
 use super::field::{Field, wrong_share};
-use super::finding::Pattern;
+use super::pattern::Pattern;
 
 /// How many steps too few are looked for.
 const MAX_BEHIND: u64 = 8;
