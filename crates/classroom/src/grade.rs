@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
+use device::DeviceKind;
 use device::Sanitize;
-use device::{Device, DeviceKind};
 use host::labs;
 
-use grading::engine::job::{CaseJob, DeviceName};
+use grading::engine::job::CaseJob;
 use grading::engine::open::OpenJob;
 use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show};
-use grading::engine::{GradedOn, Submitted, WithSource, Workers};
+use grading::engine::{Submitted, WithSource, Workers};
 use grading::lab_spec::LabSpec;
 use grading::outcome;
 use grading::pack::PackError;
@@ -32,7 +32,7 @@ use super::all::{Class, grade_all, named};
 use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
-use select::devices::{Gpus, Machine, Wanted};
+use select::devices::{DeviceName, Gpus, Machine, Named, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 use units::as_typed;
@@ -204,7 +204,7 @@ fn run_all(
         grader.class_draw = Some(folder::class_draw(results)?);
     }
     let grader = grader;
-    let info = grader.device(grader.devices[0])?.info();
+    let info = grader.device(grader.devices[0])?.device.info();
     let terms = &grader.terms(info.kind, &info.name)?;
     let grade = |worker: usize, path: &Path| {
         let device = grader.devices[worker];
@@ -249,7 +249,7 @@ pub struct Grader {
     lab_file_here: OnceLock<Cow<'static, LabSpec>>,
     machine: Machine,
     /// At least one, where something is graded.
-    devices: Vec<Wanted>,
+    devices: Vec<DeviceName>,
     options: Options,
     /// The number that drawn cases of folders follow from, where no other is given. A bundle's
     /// follow from that which it was packed with.
@@ -344,12 +344,12 @@ impl Grader {
     /// # Panics
     ///
     /// If the grader was made to grade nothing.
-    pub fn first_device(&self) -> Wanted {
+    pub fn first_device(&self) -> DeviceName {
         self.devices[0]
     }
 
-    fn device(&self, name: Wanted) -> Result<&dyn Device, CommandError> {
-        Ok(self.machine.choose_one(Some(name))?.device)
+    fn device(&self, name: DeviceName) -> Result<Named<'_>, CommandError> {
+        self.machine.choose_one(Some(name.into()))
     }
 
     /// Grades a bundle, or a folder, which is packed first, on one of the devices.
@@ -361,7 +361,7 @@ impl Grader {
     pub fn grade(
         &self,
         submission: &Path,
-        wanted: Wanted,
+        wanted: DeviceName,
         runner: &dyn CaseRunner,
         show: &mut dyn Show,
     ) -> Result<GradeReport, CommandError> {
@@ -407,16 +407,7 @@ impl Grader {
             file: &file,
             is_ours: submission.is_dir(),
         };
-        let name = match wanted {
-            Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
-            Wanted::Emulated => DeviceName::Emulated,
-            // `without_devices` refuses it.
-            Wanted::Cpu => return Err(CommandError::Bug("the CPU grades nothing".to_owned())),
-        };
-        let on = GradedOn {
-            name,
-            device: self.device(wanted)?,
-        };
+        let on = self.device(wanted)?;
         let with_source = WithSource {
             runner,
             compile_with_messages: &|ptx| {
@@ -469,10 +460,10 @@ impl Grader {
         &self,
         id: SubmissionId,
         lab_spec: &LabSpec,
-        wanted: Wanted,
+        wanted: DeviceName,
         failure: outcome::Failure,
     ) -> GradeReport {
-        let device = self.device(wanted).ok();
+        let device = self.device(wanted).ok().map(|named| named.device);
         let name = wanted.to_string();
         let report = engine::blank(id, lab_spec, name, device, &self.options);
         engine::refused(report, lab_spec, failure)

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::flags::Extents;
 use exit::{CommandError, Ending};
 use select::catalogue::{self, SubmissionArg, Submitted, needs_solutions};
-use select::devices::{Machine, Named, Wanted};
+use select::devices::{DeviceName, Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -153,7 +153,7 @@ impl MataddArgs {
 
     /// The same for a submission.
     fn of_submission(&self, own: &'static Variant) -> Result<Report, CommandError> {
-        if let Some(device @ Wanted::Cuda(_)) = self.device {
+        if let Some(device @ Wanted::Device(DeviceName::Cuda(_))) = self.device {
             return Err(CommandError::Input(format!(
                 "--device {device}: a GPU does not tell which thread stores what; leave it out"
             )));
@@ -165,7 +165,7 @@ impl MataddArgs {
     fn of_stores(&self, variant: &'static Variant) -> Result<Report, CommandError> {
         let Extents([n_x, n_y]) = self.shape;
         let Stores { configs, owners } = stores(variant, n_x, n_y)?;
-        let device = Wanted::Emulated.to_string();
+        let device = DeviceName::Emulated.to_string();
         Ok(Report::new(&variant.name, device, &configs, owners))
     }
 }

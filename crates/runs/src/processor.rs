@@ -12,7 +12,7 @@ use device::cpu;
 use exit::{CommandError, Ending};
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
-use select::devices::{Gpus, Machine, Wanted};
+use select::devices::{DeviceName, Gpus, Machine, Wanted};
 use select::tuned::Table;
 use terminal::stdout::Out;
 
@@ -115,7 +115,7 @@ impl DeviceArg {
 
     /// The device that is named, or else the first GPU, or else the CPU.
     fn on_one(&self, wish: &Wish<'_>) -> Result<Processor, CommandError> {
-        let machine = Machine::discover(&[wish.wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
+        let machine = Machine::discover(&[wish.wanted.unwrap_or(Wanted::CUDA)], Sanitize::NONE);
         let found = machine.choose(wish.wanted.as_slice())?.devices;
         let Some(name) = found.first().map(|named| named.name) else {
             self.needs_device()?;
@@ -166,13 +166,13 @@ impl Wish<'_> {
     fn processor(&self, device: Box<dyn Device>, chosen: Chosen) -> Processor {
         let info = device.info();
         let name = match info.kind {
-            DeviceKind::Cuda => Wanted::Cuda(info.ordinal),
-            DeviceKind::Emulated => Wanted::Emulated,
+            DeviceKind::Cuda => DeviceName::Cuda(info.ordinal),
+            DeviceKind::Emulated => DeviceName::Emulated,
         };
         Processor {
             device: Some(device),
             variant: chosen.variant,
-            ..self.without_device(name, chosen.why)
+            ..self.without_device(name.into(), chosen.why)
         }
     }
 
@@ -227,7 +227,7 @@ impl Wish<'_> {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let wanted = self.wanted.unwrap_or(Wanted::Cuda(0));
+        let wanted = self.wanted.unwrap_or(Wanted::CUDA);
         let kernels = variant.map_or(&self.lab.module, |variant| &variant.module);
         let (device, session) = super::ranks::meet(world, wanted, gpus, kernels, facts)?;
         let chosen = self

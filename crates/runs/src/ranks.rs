@@ -41,7 +41,7 @@ pub fn meet(
     kernels: &Module,
     facts: Vec<(String, String)>,
 ) -> Result<(Box<dyn Device>, Arc<Session>), CommandError> {
-    let is_emulated = wanted == Wanted::Emulated;
+    let is_emulated = wanted == Wanted::EMULATED;
     let own = if is_emulated {
         Vec::new()
     } else {

@@ -1,11 +1,12 @@
 //! The devices that a command uses.
 
+use std::fmt;
 use std::str::FromStr;
 
 use device::{Device, DeviceInfo, DeviceKind};
 use device::{Discovery, EmulatedDevice, Options, Sanitize};
 use lab::CaseError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use exit::CommandError;
 
@@ -13,15 +14,71 @@ pub mod gpus;
 
 pub use gpus::{Gpus, Joined, Route};
 
-/// A device, as `--device` names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// The CPU references.
-    Cpu,
+/// A device that executes plans, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceName {
     /// A GPU, by its number.
     Cuda(u32),
     /// The PTX interpreter.
     Emulated,
+}
+
+impl DeviceName {
+    fn kind(self) -> DeviceKind {
+        match self {
+            DeviceName::Cuda(_) => DeviceKind::Cuda,
+            DeviceName::Emulated => DeviceKind::Emulated,
+        }
+    }
+
+    /// Its number among those of its kind.
+    fn ordinal(self) -> u32 {
+        match self {
+            DeviceName::Cuda(ordinal) => ordinal,
+            DeviceName::Emulated => 0,
+        }
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Cuda(0) => f.write_str("cuda"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::Emulated => f.write_str("emulated"),
+        }
+    }
+}
+
+/// A value of `--device`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The CPU references.
+    Cpu,
+    /// A device that executes plans.
+    Device(DeviceName),
+}
+
+impl Wanted {
+    /// The first GPU.
+    pub const CUDA: Wanted = Wanted::Device(DeviceName::Cuda(0));
+    /// The emulated device.
+    pub const EMULATED: Wanted = Wanted::Device(DeviceName::Emulated);
+
+    /// The device, unless it is the CPU that is named.
+    pub fn device(self) -> Option<DeviceName> {
+        match self {
+            Wanted::Cpu => None,
+            Wanted::Device(name) => Some(name),
+        }
+    }
+}
+
+impl From<DeviceName> for Wanted {
+    fn from(name: DeviceName) -> Wanted {
+        Wanted::Device(name)
+    }
 }
 
 impl FromStr for Wanted {
@@ -30,36 +87,21 @@ impl FromStr for Wanted {
     fn from_str(text: &str) -> Result<Wanted, String> {
         match text {
             "cpu" => Ok(Wanted::Cpu),
-            "cuda" => Ok(Wanted::Cuda(0)),
-            "emulated" => Ok(Wanted::Emulated),
+            "cuda" => Ok(Wanted::CUDA),
+            "emulated" => Ok(Wanted::EMULATED),
             // The nearest name would be `cpu`.
             "gpu" => Err("unknown device `gpu`; a GPU is called `cuda`".to_owned()),
             _ => match text.strip_prefix("cuda:") {
-                Some(number) => number.parse().map(Wanted::Cuda).map_err(|_| {
-                    format!("`{number}` is not a number of a GPU; write cuda:0, cuda:1")
-                }),
+                Some(number) => number
+                    .parse()
+                    .map(|number| DeviceName::Cuda(number).into())
+                    .map_err(|_| {
+                        format!("`{number}` is not a number of a GPU; write cuda:0, cuda:1")
+                    }),
                 None => {
                     Err(CaseError::unknown("device", text, ["cpu", "cuda", "emulated"]).to_string())
                 }
             },
-        }
-    }
-}
-
-impl Wanted {
-    fn kind(self) -> Option<DeviceKind> {
-        match self {
-            Wanted::Cpu => None,
-            Wanted::Cuda(_) => Some(DeviceKind::Cuda),
-            Wanted::Emulated => Some(DeviceKind::Emulated),
-        }
-    }
-
-    /// Its number among those of its kind.
-    fn ordinal(self) -> u32 {
-        match self {
-            Wanted::Cuda(ordinal) => ordinal,
-            Wanted::Cpu | Wanted::Emulated => 0,
         }
     }
 }
@@ -70,13 +112,11 @@ impl Serialize for Wanted {
     }
 }
 
-impl std::fmt::Display for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Wanted::Cpu => f.write_str("cpu"),
-            Wanted::Cuda(0) => f.write_str("cuda"),
-            Wanted::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
-            Wanted::Emulated => f.write_str("emulated"),
+            Wanted::Device(name) => name.fmt(f),
         }
     }
 }
@@ -105,7 +145,7 @@ pub struct Machine {
 #[derive(Clone, Copy)]
 pub struct Named<'m> {
     /// As `--device` has it.
-    pub name: Wanted,
+    pub name: DeviceName,
     /// The device.
     pub device: &'m dyn Device,
 }
@@ -135,7 +175,13 @@ impl Machine {
     /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated
     /// device makes these checks.
     pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
-        let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
+        let is_wanted = |kind| {
+            wanted.is_empty()
+                || wanted
+                    .iter()
+                    .filter_map(|wanted| wanted.device())
+                    .any(|name| name.kind() == kind)
+        };
         let mut found = Vec::new();
         if is_wanted(DeviceKind::Cuda) {
             found.push((DeviceKind::Cuda, cuda::discover()));
@@ -168,12 +214,15 @@ impl Machine {
     /// [`CommandError::Environment`] for a device that is named and missing.
     pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, CommandError> {
         let mut chosen = Chosen::default();
-        for &name in wanted {
+        for wanted in wanted {
+            let Some(name) = wanted.device() else {
+                chosen.cpu = true;
+                continue;
+            };
             match self.device(name) {
-                None => chosen.cpu = true,
-                Some(Ok(_)) if chosen.devices.iter().any(|other| other.name == name) => {}
-                Some(Ok(device)) => chosen.devices.push(Named { name, device }),
-                Some(Err(reason)) => {
+                Ok(_) if chosen.devices.iter().any(|other| other.name == name) => {}
+                Ok(device) => chosen.devices.push(Named { name, device }),
+                Err(reason) => {
                     return Err(CommandError::Environment(format!(
                         "--device {name}: {reason}; see `harness doctor`"
                     )));
@@ -182,15 +231,19 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            for name in [self.first_gpu(), Wanted::Emulated] {
-                let was_sought = self.found.iter().any(|found| name.kind() == Some(found.0));
-                match self.device(name).filter(|_| was_sought) {
-                    Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
-                    Some(Ok(device)) => {
+            for name in [self.first_gpu(), DeviceName::Emulated] {
+                if !self.found.iter().any(|found| name.kind() == found.0) {
+                    continue;
+                }
+                match self.device(name) {
+                    Err(reason) => chosen.absent.push(Absent {
+                        name: name.into(),
+                        reason,
+                    }),
+                    Ok(device) => {
                         chosen.devices.push(Named { name, device });
                         break;
                     }
-                    None => {}
                 }
             }
         }
@@ -208,16 +261,16 @@ impl Machine {
         first.ok_or_else(|| CommandError::Bug("no device is chosen".to_owned()))
     }
 
-    /// This device, taken out of the machine; `None` for the CPU, and for one that is not there.
-    pub fn into_device(self, name: Wanted) -> Option<Box<dyn Device>> {
-        let (kind, ordinal) = (name.kind()?, name.ordinal());
+    /// This device, taken out of the machine; `None` for one that is not there.
+    pub fn into_device(self, name: DeviceName) -> Option<Box<dyn Device>> {
+        let (kind, ordinal) = (name.kind(), name.ordinal());
         let found = self.found.into_iter().filter(|(found, _)| *found == kind);
         let mut devices = found.filter_map(|(_, found)| found.ok()).flatten();
         devices.find(|device| device.info().ordinal == ordinal)
     }
 
     /// The first GPU that kernels run on, or else number 0, whose absence has a reason.
-    fn first_gpu(&self) -> Wanted {
+    fn first_gpu(&self) -> DeviceName {
         let found = self
             .found
             .iter()
@@ -225,15 +278,15 @@ impl Machine {
         let devices = found.filter_map(|(_, found)| found.as_ref().ok()).flatten();
         let mut infos = devices.map(|device| device.info());
         let usable = infos.find(|info| too_old(info).is_none());
-        Wanted::Cuda(usable.map_or(0, |info| info.ordinal))
+        DeviceName::Cuda(usable.map_or(0, |info| info.ordinal))
     }
 
-    /// The device, or why it is missing; `None` for the CPU, which always exists.
-    fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
-        let kind = name.kind()?;
+    /// The device, or why it is missing.
+    fn device(&self, name: DeviceName) -> Result<&dyn Device, String> {
+        let kind = name.kind();
         let discovery = self.found.iter().find(|(found, _)| *found == kind);
         let ordinal = name.ordinal();
-        Some(match discovery {
+        match discovery {
             None => Err(format!("this build has no {kind} device")),
             Some((_, Err(error))) => Err(error.to_string()),
             Some((_, Ok(devices))) => {
@@ -244,7 +297,7 @@ impl Machine {
                     None => Err(format!("this machine has {count}, numbered from 0")),
                 }
             }
-        })
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub fn columns<'m>(
     });
     let devices = chosen.devices.iter().flat_map(|on| {
         variants.iter().map(move |variant| Column {
-            name: on.name,
+            name: on.name.into(),
             variant: Some((variant, on.device)),
             is_one_of_many: variant.on_request && !named,
         })

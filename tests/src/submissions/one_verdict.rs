@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use grading::engine::job::{Answer, CaseJob, DeviceName};
-use grading::engine::{
-    CaseRunner, Extent, GradeError, GradedOn, Options, Packed, Quiet, Submitted, grade,
-};
+use grading::engine::job::{Answer, CaseJob};
+use grading::engine::{CaseRunner, Extent, GradeError, Options, Packed, Quiet, Submitted, grade};
 use grading::lab_spec::LabSpec;
 use grading::worker::{Deadlines, Job, Phase, Watch, WorkerEnd};
+use select::devices::{DeviceName, Named};
 
 use super::grading::DRAW;
 use super::{Corpus, Submission};
@@ -87,7 +86,7 @@ fn graded(bundle: &Path, lab_spec: &LabSpec, threads: usize) -> Result<GradeRepo
         id,
         lab_spec,
     };
-    let on = GradedOn {
+    let on = Named {
         name: DeviceName::Emulated,
         device: &device,
     };

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use select::devices::DeviceName;
+
 use super::emulated::{Extent, not_to_its_end};
 use super::error::GradeError;
-use super::job::{Answer, CaseJob, DeviceName};
+use super::job::{Answer, CaseJob};
 use super::open::messages_file;
 use super::options::{Options, Show};
 use super::patience::{Patience, Share};

@@ -1,13 +1,12 @@
 //! A case's job, as the process gets it that runs it, and what it answers.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 use cuda::discover;
 use device::{Device, DeviceKind, Module};
 use plan::Plan;
-use select::devices::Gpus;
+use select::devices::{DeviceName, Gpus};
 use serde::{Deserialize, Serialize};
 use units::count;
 
@@ -21,26 +20,6 @@ use crate::lab_spec::{CaseSpec, Group, LabSpec, PerformanceSpec};
 use crate::outcome::{Category, Failure, NoResult, Outcome};
 use crate::report::PerformanceGrade;
 use crate::worker::{Job, Watch};
-
-/// A device, as users name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceName {
-    /// A GPU, by its number.
-    Cuda(u32),
-    /// The PTX interpreter.
-    Emulated,
-}
-
-impl fmt::Display for DeviceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DeviceName::Cuda(0) => f.write_str("cuda"),
-            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
-            DeviceName::Emulated => f.write_str("emulated"),
-        }
-    }
-}
 
 /// One case to grade.
 #[derive(Debug, Clone, Serialize, Deserialize)]

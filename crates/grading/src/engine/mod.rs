@@ -65,6 +65,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use device::{Device, DeviceKind};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
+use select::devices::Named;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, NoResult, Outcome};
@@ -75,7 +76,7 @@ use crate::worker::{Clock, Deadlines, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
 pub use error::GradeError;
 use grading::Grading;
-use job::{Answer, DeviceName};
+use job::Answer;
 use open::{LARGE, OpenJob, Opened};
 pub use options::{Options, Quiet, Show};
 pub use runner::{CaseRunner, WithSource, Workers};
@@ -105,23 +106,14 @@ pub struct Submitted<'s> {
     pub lab_spec: &'s LabSpec,
 }
 
-/// The device that a submission is graded on.
-#[derive(Clone, Copy)]
-pub struct GradedOn<'d> {
-    /// Its name for the processes that run the cases.
-    pub name: DeviceName,
-    /// The device.
-    pub device: &'d dyn Device,
-}
-
-/// Grades a bundle on a device.
+/// Grades a bundle on a device, which the processes that run the cases find by its name.
 ///
 /// # Errors
 ///
 /// An error that keeps it from being graded at all, through no fault of the submission's.
 pub fn grade(
     submitted: Submitted<'_>,
-    on: GradedOn<'_>,
+    on: Named<'_>,
     runner: &dyn CaseRunner,
     options: &Options,
     show: &mut dyn Show,

@@ -6,10 +6,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use device::Device;
+use select::devices::DeviceName;
 
 use super::parent::run_command;
 use super::*;
-use crate::engine::job::{CaseJob, DeviceName};
+use crate::engine::job::CaseJob;
 use crate::engine::open::OpenJob;
 use crate::engine::sampling::Stopping;
 use crate::outcome::Kind;

@@ -78,7 +78,7 @@ pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, CommandErr
                 Gpu::named(name).map_err(|error| CommandError::from(error).context("--gpu"))?;
             (gpu, None)
         }
-        None => present(&Machine::discover(&[Wanted::Cuda(0)], Sanitize::NONE))?,
+        None => present(&Machine::discover(&[Wanted::CUDA], Sanitize::NONE))?,
     };
     let report = report(args, gpu)?;
     if let Some(note) = note {

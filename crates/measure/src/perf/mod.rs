@@ -189,7 +189,7 @@ pub fn run(
     if !args.gpus.is_empty() {
         return gpus::run(args, submitted, out);
     }
-    if args.device.contains(&Wanted::Emulated) {
+    if args.device.contains(&Wanted::EMULATED) {
         if !args.registers.is_empty() {
             return Err(CommandError::Input(
                 "--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names"
@@ -203,7 +203,7 @@ pub fn run(
     }
     // The emulated device is never timed, so never looked for.
     let wanted = match &args.device[..] {
-        [] => &[Wanted::Cuda(0)],
+        [] => &[Wanted::CUDA],
         named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);

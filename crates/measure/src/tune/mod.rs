@@ -53,7 +53,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     param: Vec<String>,
     /// Where to try them: cuda, cuda:N, emulated
-    #[arg(long, value_name = "DEVICE", default_value_t = Wanted::Cuda(0))]
+    #[arg(long, value_name = "DEVICE", default_value_t = Wanted::CUDA)]
     device: Wanted,
     /// Take a first look: fewer samples, within wider bounds
     #[arg(long)]
@@ -144,7 +144,7 @@ fn run_on(
         )));
     }
     let params = catalogue::params(&args.param)?;
-    let is_emulated = args.device == Wanted::Emulated;
+    let is_emulated = args.device == Wanted::EMULATED;
     let cases = match &params {
         Some(params) => vec![catalogue::own_case(lab, params)?],
         None if is_emulated && args.large => {

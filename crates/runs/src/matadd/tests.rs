@@ -3,7 +3,7 @@ use crate::test_command::{parse, printed};
 
 /// The ending of `harness run matadd` with these arguments, and the text that it prints.
 fn shown(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::ALL);
     printed(|out| run_on(&parse(args), Submitted::NONE, &machine, out))
 }
 
@@ -50,7 +50,7 @@ fn in_json_every_element_has_its_owner() {
 
 #[test]
 fn every_variant_stores_what_its_mapping_says() {
-    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::ALL);
     let Named { device, .. } = machine.choose_one(None).unwrap();
     let (n_x, n_y) = (37, 5);
     // A thread of the vector variant stores four elements, and no mapping says that.

@@ -14,7 +14,7 @@ fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, CommandError>, 
 
 fn info() -> DeviceInfo {
     let machine = test_lab::machine();
-    let chosen = machine.choose(&[Wanted::Cuda(0)]).unwrap();
+    let chosen = machine.choose(&[Wanted::CUDA]).unwrap();
     chosen.devices[0].device.info().clone()
 }
 
@@ -150,7 +150,7 @@ fn a_curve_without_sense_is_no_plot() {
 
 #[test]
 fn the_emulated_device_checks_every_kernel() {
-    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::ALL);
     let (ending, text) = measured(&["--device=emulated"], &machine);
     assert_eq!(ending, Ok(Ending::Fine));
     assert!(text.contains("no times, no plot"), "{text}");
@@ -181,8 +181,8 @@ fn the_emulated_device_checks_every_kernel() {
 
 #[test]
 fn a_plot_of_what_is_finished_is_there_after_each_curve() {
-    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::NONE);
-    let chosen = machine.choose(&[Wanted::Emulated]).unwrap();
+    let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::NONE);
+    let chosen = machine.choose(&[Wanted::EMULATED]).unwrap();
     let mut curves = Vec::new();
     measure(chosen.devices[0], |so_far| {
         curves.push(so_far.latencies.len())
@@ -210,7 +210,7 @@ fn without_a_gpu() {
         (exit::codes::ENVIRONMENT, "")
     );
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
-    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::ALL);
     let (ending, _) = measured(&["--device=emulated", "--plot=no/such/p.svg"], &machine);
     insta::assert_snapshot!(ending.unwrap_err(), @"--plot no/such/p.svg: the emulated device measures no times to plot; leave --plot out");
     let (ending, _) = measured(&["--device=cpu"], &test_lab::machine_without_gpu());

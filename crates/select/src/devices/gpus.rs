@@ -8,7 +8,7 @@ use device::{Device, DeviceKind};
 use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, Wanted, too_old};
+use super::{DeviceName, Machine, Wanted, too_old};
 use exit::CommandError;
 use lab::target;
 use plan::Target;
@@ -75,11 +75,11 @@ impl Gpus {
         &self,
         machine: &Machine,
         device: Option<Wanted>,
-    ) -> Result<Vec<Wanted>, CommandError> {
+    ) -> Result<Vec<DeviceName>, CommandError> {
         match device {
-            None | Some(Wanted::Cuda(0)) => self.choose_cuda(machine),
-            Some(Wanted::Emulated) => match self {
-                Gpus::Count(count) => Ok(vec![Wanted::Emulated; *count as usize]),
+            None | Some(Wanted::CUDA) => self.choose_cuda(machine),
+            Some(Wanted::EMULATED) => match self {
+                Gpus::Count(count) => Ok(vec![DeviceName::Emulated; *count as usize]),
                 Gpus::All | Gpus::List(_) => Err(CommandError::Input(format!(
                     "--gpus {self}: of the emulated device there are as many as you like: write how many, as in --gpus 2"
                 ))),
@@ -105,10 +105,10 @@ impl Gpus {
     ///
     /// As [`Gpus::group`].
     pub fn joined(&self, device: Option<Wanted>) -> Result<Joined, CommandError> {
-        let wanted = device.unwrap_or(Wanted::Cuda(0));
+        let wanted = device.unwrap_or(Wanted::CUDA);
         let machine = Machine::discover(&[wanted], Sanitize::NONE);
         let chosen = self.choose(&machine, device)?;
-        if wanted == Wanted::Emulated {
+        if wanted == Wanted::EMULATED {
             let one = EmulatedDevice::new(Options {
                 sanitize: Sanitize::NONE,
                 ..Options::default()
@@ -125,7 +125,7 @@ impl Gpus {
         })
     }
 
-    fn choose_cuda(&self, machine: &Machine) -> Result<Vec<Wanted>, CommandError> {
+    fn choose_cuda(&self, machine: &Machine) -> Result<Vec<DeviceName>, CommandError> {
         let lacking = |reason: &dyn Display, remedy: &str| {
             Err(CommandError::Environment(format!(
                 "--gpus {self}: {reason}; {remedy}"
@@ -176,7 +176,7 @@ impl Gpus {
                 model(first),
                 model(*other)
             ))),
-            None => Ok(numbers.into_iter().map(Wanted::Cuda).collect()),
+            None => Ok(numbers.into_iter().map(DeviceName::Cuda).collect()),
         }
     }
 }
@@ -214,10 +214,10 @@ pub enum Route {
 }
 
 /// Opens these GPUs as one device.
-fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
-    let numbers = chosen.iter().filter_map(|wanted| match wanted {
-        Wanted::Cuda(number) => Some(*number),
-        _ => None,
+fn open(chosen: &[DeviceName]) -> Result<Joined, DeviceError> {
+    let numbers = chosen.iter().filter_map(|name| match name {
+        DeviceName::Cuda(number) => Some(*number),
+        DeviceName::Emulated => None,
     });
     let gpus: Result<Vec<CudaDevice>, DeviceError> = numbers.map(CudaDevice::open).collect();
     let group = CudaGroup::new(gpus?)?;
@@ -276,7 +276,7 @@ mod tests {
         let gpus: Gpus = gpus.parse().unwrap();
         match gpus.choose(machine, device) {
             Ok(chosen) => {
-                let names: Vec<String> = chosen.iter().map(Wanted::to_string).collect();
+                let names: Vec<String> = chosen.iter().map(DeviceName::to_string).collect();
                 names.join(" ")
             }
             Err(failure) => format!("{}: {failure}", failure.exit_code()),
@@ -302,9 +302,9 @@ mod tests {
     fn all_or_some_or_those_that_are_named() {
         let machine = with_gpus(&["H100"; 4]);
         assert_eq!(chosen(&machine, "all", None), "cuda cuda:1 cuda:2 cuda:3");
-        assert_eq!(chosen(&machine, "2", Some(Wanted::Cuda(0))), "cuda cuda:1");
+        assert_eq!(chosen(&machine, "2", Some(Wanted::CUDA)), "cuda cuda:1");
         assert_eq!(chosen(&machine, "3,1", None), "cuda:3 cuda:1");
-        let emulated = Some(Wanted::Emulated);
+        let emulated = Some(Wanted::EMULATED);
         assert_eq!(chosen(&machine, "2", emulated), "emulated emulated");
     }
 
@@ -314,8 +314,8 @@ mod tests {
         insta::assert_snapshot!(chosen(&machine, "4", None), @"3: --gpus 4: this machine shows 3 GPUs, numbered from 0; ask for no more");
         insta::assert_snapshot!(chosen(&machine, "0,3", None), @"3: --gpus 0,3: this machine shows 3 GPUs, numbered from 0; ask for no more");
         insta::assert_snapshot!(chosen(&machine, "all", None), @"2: --gpus all: GPU 0 is of model H100, GPU 2 of model A100: what comes out would depend on which is taken; name GPUs of one model, as in --gpus 0,2");
-        insta::assert_snapshot!(chosen(&machine, "2", Some(Wanted::Cuda(1))), @"2: --gpus 2: --device cuda:1 is one device; leave it out, or write --device cuda");
-        insta::assert_snapshot!(chosen(&machine, "all", Some(Wanted::Emulated)), @"2: --gpus all: of the emulated device there are as many as you like: write how many, as in --gpus 2");
+        insta::assert_snapshot!(chosen(&machine, "2", Some(DeviceName::Cuda(1).into())), @"2: --gpus 2: --device cuda:1 is one device; leave it out, or write --device cuda");
+        insta::assert_snapshot!(chosen(&machine, "all", Some(Wanted::EMULATED)), @"2: --gpus all: of the emulated device there are as many as you like: write how many, as in --gpus 2");
         let without = (DeviceKind::Cuda, Err(test_lab::no_device()));
         insta::assert_snapshot!(chosen(&Machine::new(vec![without]), "2", None), @"3: --gpus 2: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
     }

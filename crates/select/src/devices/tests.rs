@@ -13,7 +13,7 @@ fn names_are_read_and_written() {
     for name in ["cpu", "cuda", "cuda:3", "emulated"] {
         assert_eq!(name.parse::<Wanted>().unwrap().to_string(), name);
     }
-    assert_eq!("cuda:0".parse(), Ok(Wanted::Cuda(0)));
+    assert_eq!("cuda:0".parse(), Ok(Wanted::CUDA));
     let error = |text: &str| text.parse::<Wanted>().unwrap_err();
     insta::assert_snapshot!(error("cud"), @"unknown device `cud`; did you mean `cuda`?");
     insta::assert_snapshot!(error("cuda:x"), @"`x` is not a number of a GPU; write cuda:0, cuda:1");
@@ -41,19 +41,19 @@ fn the_emulated_device_stands_in_for_a_gpu() {
         found.push(emulated());
         Machine { found }
     };
-    let names = |chosen: Chosen<'_>| -> Vec<Wanted> {
+    let names = |chosen: Chosen<'_>| -> Vec<DeviceName> {
         assert!(chosen.cpu);
         chosen.devices.iter().map(|named| named.name).collect()
     };
     let machine = with_emulated(with_gpu());
-    assert_eq!(names(machine.choose(&[]).unwrap()), [Wanted::Cuda(0)]);
-    let both = [Wanted::Emulated, Wanted::Cuda(0)];
+    assert_eq!(names(machine.choose(&[]).unwrap()), [DeviceName::Cuda(0)]);
+    let both = [Wanted::EMULATED, Wanted::CUDA];
     assert_eq!(machine.choose(&both).unwrap().devices.len(), 2);
 
     let machine = with_emulated(without_gpu());
     let chosen = machine.choose(&[]).unwrap();
-    assert_eq!(chosen.absent[0].name, Wanted::Cuda(0));
-    assert_eq!(names(chosen), [Wanted::Emulated]);
+    assert_eq!(chosen.absent[0].name, Wanted::CUDA);
+    assert_eq!(names(chosen), [DeviceName::Emulated]);
 }
 
 /// A GPU below compute capability 8.0 runs no kernel, so it is as good as none.
@@ -68,9 +68,9 @@ fn a_gpu_that_runs_no_kernel_is_none() {
     };
     let machine = with(&[("Tesla T4", (7, 5))]);
     let chosen = machine.choose(&[]).unwrap();
-    assert_eq!(chosen.devices[0].name, Wanted::Emulated);
+    assert_eq!(chosen.devices[0].name, DeviceName::Emulated);
     insta::assert_snapshot!(chosen.absent[0].reason, @"Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU");
-    let refused = machine.choose_one(Some(Wanted::Cuda(0))).err().unwrap();
+    let refused = machine.choose_one(Some(Wanted::CUDA)).err().unwrap();
     assert!(matches!(refused, CommandError::Environment(_)), "{refused}");
     insta::assert_snapshot!(refused, @"--device cuda: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
     let refused = Gpus::All.choose(&machine, None).unwrap_err();
@@ -80,9 +80,9 @@ fn a_gpu_that_runs_no_kernel_is_none() {
     let machine = with(&[("Tesla T4", (7, 5)), ("A100", (8, 0)), ("A100", (8, 0))]);
     let chosen = machine.choose(&[]).unwrap();
     assert!(chosen.absent.is_empty());
-    assert_eq!(chosen.devices[0].name, Wanted::Cuda(1));
+    assert_eq!(chosen.devices[0].name, DeviceName::Cuda(1));
     let all = Gpus::All.choose(&machine, None);
-    assert_eq!(all.unwrap(), [Wanted::Cuda(1), Wanted::Cuda(2)]);
+    assert_eq!(all.unwrap(), [DeviceName::Cuda(1), DeviceName::Cuda(2)]);
     let refused = Gpus::Count(2).choose(&machine, None).unwrap_err();
     assert!(refused.to_string().contains("Tesla T4"), "{refused}");
 }
@@ -90,17 +90,17 @@ fn a_gpu_that_runs_no_kernel_is_none() {
 #[test]
 fn what_is_asked_for_must_be_there() {
     let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();
-    let failure = error(without_gpu(), Wanted::Cuda(0));
+    let failure = error(without_gpu(), Wanted::CUDA);
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
-    let failure = error(with_gpu(), Wanted::Cuda(2));
+    let failure = error(with_gpu(), DeviceName::Cuda(2).into());
     insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
 }
 
 #[test]
 fn only_what_is_named_is_chosen() {
     let machine = with_gpu();
-    let twice = [Wanted::Cuda(0), Wanted::Cuda(0)];
+    let twice = [Wanted::CUDA; 2];
     let chosen = machine.choose(&twice).unwrap();
     assert!(!chosen.cpu && chosen.devices.len() == 1);
     let chosen = machine.choose(&[Wanted::Cpu]).unwrap();

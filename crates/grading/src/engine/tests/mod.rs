@@ -24,12 +24,13 @@ use plan::Plan;
 use clocked::{Clocked, Who};
 use kernels::{SUM, elementwise, record_sum};
 
+use select::devices::{DeviceName, Named};
 use stats::SamplingRule;
 
-use super::job::{CaseJob, DeviceName};
+use super::job::CaseJob;
 use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
-use super::{GradeError, GradedOn, Options, Packed, Quiet, Submitted, grade};
+use super::{GradeError, Options, Packed, Quiet, Submitted, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Failure, Kind, NoResult, Outcome};
@@ -197,7 +198,7 @@ fn graded_with(
         id,
         lab_spec,
     };
-    let on = GradedOn { name, device };
+    let on = Named { name, device };
     grade(submitted, on, runner, options, &mut Quiet).unwrap()
 }
 

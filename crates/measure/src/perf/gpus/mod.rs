@@ -20,7 +20,7 @@ use host::labs;
 use host::limits::MeasuredLimits;
 use lab::Variant;
 use select::catalogue::{self, Submitted};
-use select::devices::{Chosen, Gpus, Joined, Named, Route, Wanted};
+use select::devices::{Chosen, DeviceName, Gpus, Joined, Named, Route};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -179,8 +179,8 @@ fn load(on: &OnGpus, device: &dyn Device) -> Result<(), Error> {
 /// The devices as rows name them.
 fn named(device: &dyn Device) -> Named<'_> {
     let name = match device.info().kind {
-        DeviceKind::Cuda => Wanted::Cuda(0),
-        DeviceKind::Emulated => Wanted::Emulated,
+        DeviceKind::Cuda => DeviceName::Cuda(0),
+        DeviceKind::Emulated => DeviceName::Emulated,
     };
     Named { name, device }
 }

@@ -72,7 +72,7 @@ fn caps_of_registers_need_a_gpu() {
         exit::codes::ENVIRONMENT
     );
     let args = PerfArgs {
-        device: vec![Wanted::Emulated],
+        device: vec![Wanted::EMULATED],
         registers: vec!["80".parse().unwrap()],
         ..PerfArgs::default()
     };
