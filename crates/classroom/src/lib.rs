@@ -16,8 +16,8 @@
 //!
 //! | file                    | what happens there                                              |
 //! |-------------------------|-----------------------------------------------------------------|
-//! | `arguments.rs`          | what arguments of several commands mean                         |
 //! | `grade.rs`              | `harness grade`: one submission or many, and the workers' jobs  |
+//! | `examiner.rs`           | grades a submission: packs a folder, has the engine grade it    |
 //! | `all/mod.rs`            | `harness grade --all`: every submission of a folder             |
 //! | `all/store.rs`          | the results folder: what is kept, under which key               |
 //! | `all/summary.rs`        | the class as CSV, text and pages                                |
@@ -32,7 +32,9 @@
 pub mod all;
 pub mod arguments;
 pub mod check_course;
+pub mod examiner;
 pub mod grade;
 pub mod pack;
 pub mod report;
+pub mod rules;
 pub mod watch;

@@ -38,8 +38,10 @@ use select::course_root;
 use select::devices::Wanted;
 use terminal::stdout::Out;
 
-use super::grade::{Bars, GradeSettings, Grader, folder_within};
+use super::examiner::{Examiner, folder_within};
+use super::grade::Bars;
 use super::report;
+use super::rules::{GradeSettings, Rules};
 use grading::engine::job::{Answer, CaseJob};
 use grading::engine::open::{OpenJob, Opened};
 use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
@@ -102,19 +104,20 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         total_deadline: None,
         without_landlock: args.without_landlock,
     };
-    let grader = Grader::new(&settings, None)?.of_visible_cases(&folder)?;
-    let lab = grader.lab_file().expect("it grades one lab").lab.name;
+    let rules = Rules::new(&settings)?.of_visible_cases(&folder)?;
+    let lab = rules.lab_spec(None)?.lab.name;
+    let examiner = Examiner::new(rules, &settings, None)?;
     let subject = Subject {
         lab: lab.to_owned(),
         folder: folder.display().to_string(),
         needs_lab_flag: args.lab.is_some(),
-        device: grader.first_device().to_string(),
+        device: examiner.devices()[0].to_string(),
         hints: lab_spec::embedded_hints(lab)?,
     };
     if args.once {
-        once(&grader, &folder, subject, out)
+        once(&examiner, &folder, subject, out)
     } else {
-        watch(&grader, &folder, subject, out)
+        watch(&examiner, &folder, subject, out)
     }
 }
 
@@ -162,15 +165,15 @@ fn read(folder: &Path) -> Files {
 
 /// Grades once.
 fn once(
-    grader: &Grader,
+    examiner: &Examiner,
     folder: &Path,
     subject: Subject,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let files = read(folder);
     let began = Instant::now();
-    let device = grader.first_device();
-    let report = grader.grade(folder, device, &Workers, &mut Bars::default())?;
+    let device = examiner.devices()[0];
+    let report = examiner.grade(folder, device, &Workers, &mut Bars::default())?;
     let ending = report::ending(&report);
     let mut screen = Screen::new(subject);
     screen.show(report, &files, began.elapsed());
@@ -200,7 +203,7 @@ impl Show for Tells<'_> {
 
 /// Grades on every save, until the user ends it.
 fn watch(
-    grader: &Grader,
+    examiner: &Examiner,
     folder: &Path,
     subject: Subject,
     out: &mut Out<'_>,
@@ -220,7 +223,7 @@ fn watch(
             for () in requested {
                 let began = Instant::now();
                 let show = &mut Tells(&events);
-                let graded = grader.grade(folder, grader.first_device(), &runner, show);
+                let graded = examiner.grade(folder, examiner.devices()[0], &runner, show);
                 if events
                     .send(Event::Graded(Box::new(graded), began.elapsed()))
                     .is_err()
