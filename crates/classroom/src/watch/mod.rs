@@ -24,9 +24,10 @@ mod subject;
 mod tests;
 
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ use exit::{CommandError, Ending, codes};
 use lab::CaseError;
 use output_files::interrupt;
 use select::course_root;
-use select::devices::Wanted;
+use select::devices::{DeviceName, Wanted};
 use terminal::stdout::Out;
 
 use super::examiner::{Examiner, folder_within};
@@ -107,17 +108,41 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     let rules = Rules::new(&settings)?.of_visible_cases(&folder)?;
     let lab = rules.lab_spec(None)?.lab.name;
     let examiner = Examiner::new(rules, &settings, None)?;
+    let device = examiner.devices()[0];
     let subject = Subject {
         lab: lab.to_owned(),
         folder: folder.display().to_string(),
         needs_lab_flag: args.lab.is_some(),
-        device: examiner.devices()[0].to_string(),
+        device: device.to_string(),
         hints: lab_spec::embedded_hints(lab)?,
     };
+    let watched = Watched {
+        examiner: &examiner,
+        device,
+        folder: &folder,
+    };
     if args.once {
-        once(&examiner, &folder, subject, out)
+        once(watched, subject, out)
     } else {
-        watch(&examiner, &folder, subject, out)
+        watch(watched, subject, out)
+    }
+}
+
+/// A submission's folder, and who grades it.
+#[derive(Clone, Copy)]
+struct Watched<'w> {
+    examiner: &'w Examiner,
+    device: DeviceName,
+    folder: &'w Path,
+}
+
+impl Watched<'_> {
+    fn grade(
+        self,
+        runner: &dyn CaseRunner,
+        show: &mut dyn Show,
+    ) -> Result<GradeReport, CommandError> {
+        self.examiner.grade(self.folder, self.device, runner, show)
     }
 }
 
@@ -164,16 +189,10 @@ fn read(folder: &Path) -> Files {
 }
 
 /// Grades once.
-fn once(
-    examiner: &Examiner,
-    folder: &Path,
-    subject: Subject,
-    out: &mut Out<'_>,
-) -> Result<Ending, CommandError> {
-    let files = read(folder);
+fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    let files = read(watched.folder);
     let began = Instant::now();
-    let device = examiner.devices()[0];
-    let report = examiner.grade(folder, device, &Workers, &mut Bars::default())?;
+    let report = watched.grade(&Workers, &mut Bars::default())?;
     let ending = report::ending(&report);
     let mut screen = Screen::new(subject);
     screen.show(report, &files, began.elapsed());
@@ -203,8 +222,7 @@ impl Show for Tells<'_> {
 
 /// Grades on every save, until the user ends it.
 fn watch(
-    examiner: &Examiner,
-    folder: &Path,
+    watched: Watched<'_>,
     subject: Subject,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
@@ -214,62 +232,34 @@ fn watch(
     let keyboard = listen(&events);
     let mut view = View::new(out, keyboard.is_some());
     let mut session = Session::new(Screen::new(subject));
-    let began = Instant::now();
     thread::scope(|scope| {
-        // Ends when this function drops `requests`.
-        let requests = requests;
-        let grading = scope.spawn(|| {
-            let runner = Until(&is_stopped);
-            for () in requested {
-                let began = Instant::now();
-                let show = &mut Tells(&events);
-                let graded = examiner.grade(folder, examiner.devices()[0], &runner, show);
-                if events
-                    .send(Event::Graded(Box::new(graded), began.elapsed()))
-                    .is_err()
-                {
-                    break;
-                }
-            }
-        });
+        let grading = scope.spawn(|| grade_on_request(watched, requested, &events, &is_stopped));
+        let control = Control {
+            watched,
+            // Dropped with this value: then the thread that grades ends.
+            requests,
+            is_stopped: &is_stopped,
+            began: Instant::now(),
+        };
         loop {
             let wait = if session.is_settling() {
                 POLL_WHILE_WRITTEN
             } else {
                 POLL
             };
-            let action = match happened.recv_timeout(wait) {
-                Ok(Event::Key(key)) => session.key(key, began.elapsed()),
-                Ok(Event::CompilesMessages) => {
-                    session.screen.compiling_messages();
-                    None
-                }
-                Ok(Event::Graded(graded, took)) => {
-                    let first = session.screen.is_empty();
-                    match *graded {
-                        // Nothing can be graded here.
-                        Err(error) if first && !session.is_stale() => return Err(error),
-                        graded => session.graded(graded, took, began.elapsed()),
-                    }
-                }
+            let event = match happened.recv_timeout(wait) {
+                Ok(event) => Some(event),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            let action = action.or_else(|| session.polled(read(folder), began.elapsed()));
-            match action {
-                Some(Action::Grade) => {
-                    is_stopped.store(false, Ordering::Relaxed);
-                    let _ = requests.send(());
-                }
-                Some(Action::Stop) => is_stopped.store(true, Ordering::Relaxed),
-                Some(Action::Quit) => break,
-                None => {}
+            if control.step(&mut session, event)?.is_break() {
+                break;
             }
             if keyboard.as_ref().is_some_and(Keyboard::regain) {
                 view.forget();
             }
             // A panic of it is one of ours, and is told as such when the scope ends.
-            let is_shown = view.show(&mut session, began.elapsed())?;
+            let is_shown = view.show(&mut session, control.began.elapsed())?;
             if !is_shown || grading.is_finished() {
                 break;
             }
@@ -281,6 +271,71 @@ fn watch(
         }
         Ok(Ending::Fine)
     })
+}
+
+/// Grades on every request, until the sender of requests is gone.
+fn grade_on_request(
+    watched: Watched<'_>,
+    requested: Receiver<()>,
+    events: &Sender<Event>,
+    is_stopped: &AtomicBool,
+) {
+    for () in requested {
+        let began = Instant::now();
+        let graded = watched.grade(&Until(is_stopped), &mut Tells(events));
+        let event = Event::Graded(Box::new(graded), began.elapsed());
+        if events.send(event).is_err() {
+            break;
+        }
+    }
+}
+
+/// Hands events to the session, and does what it says.
+struct Control<'w> {
+    watched: Watched<'w>,
+    requests: Sender<()>,
+    is_stopped: &'w AtomicBool,
+    began: Instant,
+}
+
+impl Control<'_> {
+    /// Tells the session of an event, or that time has passed, and does what it says; `Break` if
+    /// the user ends it.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be graded here.
+    fn step(
+        &self,
+        session: &mut Session,
+        event: Option<Event>,
+    ) -> Result<ControlFlow<()>, CommandError> {
+        let now = self.began.elapsed();
+        let action = match event {
+            Some(Event::Key(key)) => session.key(key, now),
+            Some(Event::CompilesMessages) => {
+                session.screen.compiling_messages();
+                None
+            }
+            Some(Event::Graded(graded, took)) => match *graded {
+                Err(error) if session.screen.is_empty() && !session.is_stale() => {
+                    return Err(error);
+                }
+                graded => session.graded(graded, took, now),
+            },
+            None => None,
+        };
+        match action.or_else(|| session.polled(read(self.watched.folder), self.began.elapsed())) {
+            Some(Action::Grade) => {
+                self.is_stopped.store(false, Ordering::Relaxed);
+                let _ = self.requests.send(());
+            }
+            Some(Action::Stop) => self.is_stopped.store(true, Ordering::Relaxed),
+            Some(Action::Quit) => return Ok(ControlFlow::Break(())),
+            None => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
 }
 
 fn listen(events: &Sender<Event>) -> Option<Keyboard> {
