@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 /// Conversions of `f16` and `bf16`.
 pub trait HalfExt: Copy {
-    /// The same number in 32 bits.
+    /// This number in 32 bits.
     fn widen(self) -> f32;
     /// The nearest number of 16 bits; of two, the even one. Too large ones become infinite.
     fn narrow(x: f32) -> Self;

@@ -48,7 +48,7 @@ const EVICT_LAST: u64 = 0x14f0_0000_0000_0000;
 /// `unsafe { shared::address(place) }.min(u32::MAX - 1)`.
 ///
 /// # Safety
-/// As there.
+/// As [`copy_16_to`](crate::async_copy::copy_16_to).
 #[inline(always)]
 pub unsafe fn copy_16_evict_first_to<T>(shared: u32, global: *const T) {
     #[cfg(target_arch = "nvptx64")]

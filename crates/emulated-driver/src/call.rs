@@ -95,7 +95,7 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
     Ok(())
 }
 
-/// The same for a result that the caller need not want.
+/// Writes a result of a function, unless the pointer is null: the caller need not want it.
 ///
 /// # Safety
 ///

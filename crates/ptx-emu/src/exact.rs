@@ -81,7 +81,7 @@ impl Exact {
         self.significand == 0 && !self.sticky
     }
 
-    /// The same value with the leading bit at [`TOP`]. The value must not be 0 or sticky.
+    /// Moves the leading bit to [`TOP`], and keeps the value, which must not be 0 or sticky.
     fn normalised(self) -> Self {
         let shift = self.significand.leading_zeros() - (127 - TOP);
         Self {

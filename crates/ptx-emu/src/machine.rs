@@ -159,9 +159,10 @@ impl Machine {
         self.memory.share(bytes, name, map)
     }
 
-    /// The same of memory that the host has already, from `address` on: kernels then use it at that
-    /// address. `map` gives the words from a multiple of 512 on that is not behind `address`. False
-    /// if `map` cannot, or if kernels have other memory there.
+    /// Makes memory that the host has already, from `address` on, usable by kernels at that
+    /// address, as [`Machine::share`] does with new memory. `map` gives the words from a multiple
+    /// of 512 on that is not behind `address`. False if `map` cannot, or if kernels have other
+    /// memory there.
     pub fn share_at(
         &mut self,
         address: u64,
@@ -283,8 +284,8 @@ impl Machine {
         self.load_placed(executable, |_| None)
     }
 
-    /// The same, where `placed` gives the addresses of variables that have their memory already. It
-    /// stays as it is.
+    /// Loads a module, where `placed` gives the addresses of variables that have their memory
+    /// already. It stays as it is. The other variables are placed in device memory.
     ///
     /// # Errors
     /// If the other variables do not fit in device memory.

@@ -108,7 +108,7 @@ pub(crate) struct Positions<'p> {
     known: HashMap<SourceLocId, [Option<SourcePosition>; 2]>,
     /// The last line of the running function, of the user's own code if there was any.
     last: Option<SourcePosition>,
-    /// The same since the last place to which a branch leads.
+    /// The last such line since the last place to which a branch leads.
     last_passed: Option<SourcePosition>,
 }
 

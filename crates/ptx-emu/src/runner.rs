@@ -57,8 +57,8 @@ pub(crate) struct Inst {
     pub(crate) op: Op,
     /// How it passes unset bits on, if it names a register that may be unset.
     pub(crate) unset: Option<Box<Propagation>>,
-    /// The same where values that were loaded from shared or global memory may be unset, if that
-    /// differs.
+    /// How it passes unset bits on where values that were loaded from shared or global memory may
+    /// be unset, if that differs.
     pub(crate) late: Option<Box<Propagation>>,
 }
 

@@ -12,7 +12,7 @@ use crate::warp::{Group, State, Warp};
 
 /// Warp instructions of a turn, unless random.
 const TURN: u64 = 4096;
-/// The same of a turn that is to last as long as possible.
+/// Warp instructions of a turn that is to last as long as possible.
 const LONG_TURN: u64 = 1 << 20;
 /// Warp instructions without a change after which a laggard has its turn.
 const IDLE: u64 = 1 << 18;
@@ -89,8 +89,8 @@ impl BlockRunner<'_> {
         Ok(progress)
     }
 
-    /// The same where the last warp of the order has its turn only when all others wait, or have
-    /// for long done nothing but poll.
+    /// Gives each warp a turn, the last warp of the order only when all others wait, or have for
+    /// long done nothing but poll.
     fn round_of_laggard(&mut self) -> Result<bool, Stop> {
         let warps = self.block.warps.len();
         let (executed, changes) = (self.turn.executed, self.turn.changes);

@@ -41,7 +41,7 @@ pub(crate) enum Special {
     LaneMaskGt,
     /// `%clock`, `%clock64` and their parts: shifted right by this many bits.
     Clock(u32),
-    /// The same of `%globaltimer`.
+    /// `%globaltimer` and its parts: shifted right by this many bits.
     GlobalTimer(u32),
     /// `%dynamic_smem_size`: dynamic shared memory of the launch, bytes.
     DynamicSharedSize,

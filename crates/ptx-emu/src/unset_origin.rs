@@ -43,7 +43,7 @@ impl Origin {
         Self(self.0 & !IS_MOVED)
     }
 
-    /// The same for a block that has not noted the read.
+    /// The origin of a value for a block that has not noted the read.
     pub(crate) fn without_read(self) -> Self {
         Self(self.0 & IS_MOVED)
     }

@@ -104,7 +104,7 @@ mod tests {
         session.read(to).unwrap()
     }
 
-    /// The same sums, as the comment of the kernel says them.
+    /// The sums of these words, computed on the host as the comment of the kernel says.
     fn expected(words: &[u32], key: u64) -> HostBuffer {
         const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
         const ONE: u64 = 0xBF58_476D_1CE4_E5B9;

@@ -35,7 +35,7 @@ pub struct LoadedModule {
     spills: HashMap<String, Spills>,
     /// For the message of a panic, if the module's panics have one.
     mailbox: Option<Mailbox>,
-    /// The same module, read; to say where it can trap.
+    /// The module's PTX, read; to say where it can trap.
     executable: Option<Arc<Executable>>,
 }
 

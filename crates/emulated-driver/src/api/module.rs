@@ -100,7 +100,7 @@ pub(crate) unsafe fn load_image(image: *const c_void) -> Outcome<Handle> {
 /// The options of `CUjit_option` that name a buffer for errors, and its size.
 const ERROR_LOG: c_uint = 5;
 const ERROR_LOG_BYTES: c_uint = 6;
-/// The same for messages.
+/// The option of `CUjit_option` for the size of the buffer for messages.
 const INFO_LOG_BYTES: c_uint = 4;
 
 /// Writes why a module cannot be loaded where the options say.

@@ -161,7 +161,7 @@ unsafe extern "C" fn load_module(to: *mut Handle, wrapper: *const c_void) -> c_i
 
 /// # Safety
 ///
-/// The same.
+/// As [`load_module`].
 unsafe extern "C" fn load_module_with_options(
     to: *mut Handle,
     wrapper: *const c_void,
@@ -177,7 +177,7 @@ unsafe extern "C" fn load_module_with_options(
 
 /// # Safety
 ///
-/// The same.
+/// As [`load_image`], and `to` may be written.
 unsafe extern "C" fn load_fat_binary(
     image: *const c_void,
     to: *mut Handle,
@@ -215,7 +215,7 @@ unsafe extern "C" fn callbacks(to: *mut *const c_void, size: *mut usize) {
 
 /// # Safety
 ///
-/// The same.
+/// Both places may be written.
 unsafe extern "C" fn more_callbacks(to: *mut *const c_void, size: *mut usize) {
     static CALLBACKS: [u32; 14] = [0; 14];
     // SAFETY: the caller promises it.

@@ -59,7 +59,7 @@ impl Driver {
             .map(|(id, capture)| (*id, capture))
     }
 
-    /// The same, which must be valid.
+    /// The capture that a stream takes part in, if there is one; an error if it is invalid.
     pub(crate) fn valid_capture_of(
         &mut self,
         key: StreamKey,

@@ -7,7 +7,7 @@ use crate::code::{Code, Outcome};
 pub(crate) enum Place {
     /// Memory that kernels may access.
     Device,
-    /// The same, or the program's own: the address tells.
+    /// Memory that kernels may access, or the program's own: the address tells.
     Any,
 }
 
@@ -41,7 +41,7 @@ impl Side {
         }
     }
 
-    /// The same side from a byte of a row, a row, and a layer on.
+    /// This side of the copy, moved on by `x` bytes, `y` rows and `z` layers.
     ///
     /// # Errors
     ///

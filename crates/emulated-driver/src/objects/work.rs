@@ -12,7 +12,7 @@ use super::stream::StreamKey;
 /// A function of the program that a stream calls.
 pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
 
-/// The same of `cuStreamAddCallback`, with the stream and its state.
+/// A function that the program gave to `cuStreamAddCallback`, called with the stream and its state.
 pub(crate) type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
 
 /// The comparisons of `cuStreamWaitValue32`.
@@ -97,8 +97,8 @@ impl Queues {
         self.streams.retain(|key, _| key.context != context);
     }
 
-    /// The same after a fault. Callbacks stay, which are called then too, and `Nothing`, the mark
-    /// of a call under way.
+    /// Leaves out, after a fault, what streams of a context have to do. Callbacks stay, which are
+    /// called then too, and `Nothing`, the mark of a call under way.
     pub(crate) fn keep_callbacks(&mut self, context: Handle) {
         for (key, queue) in &mut self.streams {
             if key.context == context {

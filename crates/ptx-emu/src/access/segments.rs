@@ -20,7 +20,7 @@ pub(super) struct Segments<'r> {
     base: u64,
     /// Binary logarithm of a granule's bytes.
     granule: u32,
-    /// The same of a lane's granules; `None` if those of a lane may lie in several lines.
+    /// Binary logarithm of a lane's granules; `None` if those of a lane may lie in several lines.
     shift: Option<u32>,
     /// The granules of a lane, moved to the start of a line.
     unit: u32,

@@ -72,7 +72,8 @@ impl WrittenShadow {
         }
     }
 
-    /// The same where no other thread marks anything meanwhile. Sees if that makes it whole.
+    /// Counts a range as written where no other thread marks anything meanwhile. Sees if that makes
+    /// it whole.
     #[inline]
     pub(crate) fn mark_alone(&self, offset: u64, bytes: u64) {
         let mut added = 0;

@@ -21,7 +21,7 @@ pub(crate) struct ClusterState {
     /// What the arrivals at the barrier release, as a row of
     /// [`Clocks`](crate::check::race::Clocks).
     pub(crate) arriving: Vec<u32>,
-    /// The same of the arrivals at the barrier that completed last.
+    /// The release by the arrivals at the barrier that completed last, as such a row.
     pub(crate) released: Vec<u32>,
     /// Some thread has arrived since the barrier completed last.
     pub(crate) has_arrivals: bool,

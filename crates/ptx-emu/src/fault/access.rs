@@ -71,8 +71,8 @@ impl Location {
         }
     }
 
-    /// The same, in elements of the size of an access to shared memory. Accesses of more than 8
-    /// bytes are of several, which are as wide as the narrowest access of the kernel.
+    /// Counts the offset in elements of the size of an access to shared memory. Accesses of more
+    /// than 8 bytes are of several, which are as wide as the narrowest access of the kernel.
     pub(crate) fn in_elements(mut self, bytes: u32, narrowest: u32) -> Self {
         if let Self::Shared { element, .. } = &mut self {
             *element = if bytes > 8 { narrowest } else { bytes };

@@ -113,7 +113,7 @@ impl Stray {
         }
     }
 
-    /// The same in words, behind an access of this many bytes.
+    /// The place in words, to be written behind an access of this many bytes that went there.
     pub(super) fn as_target(&self, bytes: u32) -> impl fmt::Display {
         Target(self, bytes)
     }

@@ -92,9 +92,11 @@ pub enum RaceBetween {
     Scopes,
     /// Threads whose accesses are both strong, and of different widths.
     Widths,
-    /// The same, where the later one has its fence, and the earlier one lacks its own.
+    /// Blocks that communicate, where the later one has its fence, and the earlier one lacks its
+    /// own.
     BlocksWithoutRelease,
-    /// The same, where the earlier one has its fence, and the later one lacks its own.
+    /// Blocks that communicate, where the earlier one has its fence, and the later one lacks its
+    /// own.
     BlocksWithoutAcquire,
 }
 

@@ -18,7 +18,8 @@ pub(super) struct Elements {
     /// The rows of the registers' unset bits, for those that may have some; none if no register
     /// may.
     pub(super) unset: Option<Box<[Option<Shadow>]>>,
-    /// The same where values that were loaded from shared or global memory may be unset.
+    /// The rows of unset bits where values that were loaded from shared or global memory may be
+    /// unset.
     pub(super) late: Option<Box<[Option<Shadow>]>>,
 }
 

@@ -158,7 +158,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     arithmetic(r, ty)
 }
 
-/// The same behind its type.
+/// An instruction of this file whose type has been taken: `ty`.
 pub(super) fn arithmetic(r: &mut Reader, ty: ScalarType) -> Read<Op> {
     let Some((half, is_pair)) = Half::of(ty) else {
         return Err(r.unsupported_type(ty));

@@ -21,7 +21,7 @@ pub(super) enum Error {
     Ulps(i64),
     /// Relative to the value.
     Relative(f64),
-    /// The same for every value.
+    /// One bound for every value, large or small.
     Absolute(f64),
     /// Relative to the value, or absolute for one below 1.
     Either(f64),

@@ -42,7 +42,7 @@ impl Eight {
         sign | magnitude.min(largest) as u8
     }
 
-    /// The same number in f16, which has all of them.
+    /// The bits of this number in f16, which has all numbers of 8 bits.
     pub(super) fn widen(self, bits: u8) -> u16 {
         let half = u16::from(bits);
         match self {

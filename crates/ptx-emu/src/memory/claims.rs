@@ -45,7 +45,8 @@ pub(crate) struct Mbarrier {
     pub(crate) arriving: Vec<u32>,
     /// The release by those of the phases before.
     pub(crate) released: Vec<u32>,
-    /// The same two of single lanes.
+    /// What single lanes release by arrivals of the current phase, and by those of the phases
+    /// before.
     pub(crate) lanes_arriving: LaneClocks,
     pub(crate) lanes_released: LaneClocks,
 }

@@ -247,7 +247,8 @@ impl GlobalMemory {
         Ok(self.place(base, base, bytes, name, memory, written))
     }
 
-    /// The same for a constant variable, in the window of those while there is room.
+    /// Makes a buffer of zeros for a constant variable, in the window of those while there is room.
+    /// None of it counts as written.
     pub(crate) fn allocate_constant(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
         let base = self.next_constant;
         if bytes > (CONST_WINDOW + WINDOW_BYTES).saturating_sub(base) {
@@ -292,9 +293,10 @@ impl GlobalMemory {
         Some(self.place_shared(base, base, bytes, name, words))
     }
 
-    /// The same of memory that the host has already, at its own address. `map` gives the words from
-    /// the address that it is called with: the last multiple of [`ALIGNMENT`] that is not behind
-    /// `start`. False if a buffer has a byte of it, or kernels have other memory there.
+    /// Makes a buffer of memory that the host has already, at its own address; all of it counts as
+    /// written. `map` gives the words from the address that it is called with: the last multiple of
+    /// [`ALIGNMENT`] that is not behind `start`. False if a buffer has a byte of it, or kernels
+    /// have other memory there.
     pub(crate) fn share_at(
         &mut self,
         start: u64,

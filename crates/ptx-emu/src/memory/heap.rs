@@ -33,7 +33,7 @@ pub(crate) struct State {
     top: u64,
     /// Address and size of what is in use.
     live: BTreeMap<u64, u64>,
-    /// The same of what was freed.
+    /// Address and size of what was freed.
     freed: Vec<(u64, u64)>,
 }
 

@@ -54,7 +54,7 @@ impl IntType {
         self.scalar().is_signed()
     }
 
-    /// The same type as a [`ScalarType`].
+    /// This type as a [`ScalarType`].
     pub(crate) const fn scalar(self) -> ScalarType {
         match self {
             IntType::U16 => ScalarType::U16,
@@ -76,7 +76,7 @@ pub(crate) enum FloatType {
 }
 
 impl FloatType {
-    /// The same type as a [`ScalarType`].
+    /// This type as a [`ScalarType`].
     pub(crate) const fn scalar(self) -> ScalarType {
         match self {
             FloatType::F32 => ScalarType::F32,

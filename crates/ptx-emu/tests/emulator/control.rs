@@ -3,7 +3,8 @@
 use crate::common::{Launch, launch};
 use ptx_emu::{Sanitize, Schedule};
 
-/// The same launch under every schedule, with and without checks.
+/// Runs one launch under every schedule, with and without checks, and sees that all give one
+/// result.
 fn everywhere(kernel: impl Fn() -> Launch) -> Vec<u32> {
     let reference = kernel().out();
     for sanitize in [Sanitize::ALL, Sanitize::NONE] {

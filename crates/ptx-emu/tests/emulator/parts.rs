@@ -15,7 +15,7 @@ const SWAP: &str = "$spin:\nld.global.b32 %r13, [%rd6];\n$swap:\nand.b32 %r14, %
                     mov.b32 %r13, %r16;\n@%p5 bra $swap;\nshr.u32 %r17, %r16, %r10;\nand.b32 %r17, %r17, 255;\n\
                     setp.ne.b32 %p6, %r17, 0;\n@%p6 bra $spin;\n";
 
-/// The same by `compare_exchange(false, true, Acquire, Relaxed)`.
+/// Takes the lock by `compare_exchange(false, true, Acquire, Relaxed)`.
 const COMPARE: &str = "bra $spin;\n$end:\nfence.acq_rel.sys;\nnot.pred %p7, %p5;\n@%p7 bra $spin;\nbra $in;\n\
                        $spin:\nld.global.b32 %r13, [%rd6];\nand.b32 %r14, %r13, %r11;\n$loop:\nor.b32 %r15, %r14, %r12;\n\
                        atom.relaxed.sys.global.cas.b32 %r16, [%rd6], %r14, %r15;\nsetp.eq.b32 %p5, %r16, %r14;\n@%p5 bra $end;\n\

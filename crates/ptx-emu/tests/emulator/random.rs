@@ -141,7 +141,7 @@ fn program() -> impl Strategy<Value = String> {
     .prop_map(|instructions| body(&instructions))
 }
 
-/// The same, without what depends on the schedule (atomics) or may not end (jumps back).
+/// Random programs without what depends on the schedule (atomics) or may not end (jumps back).
 fn orderly_program() -> impl Strategy<Value = String> {
     let calm: Vec<usize> = (0..TEMPLATES.len())
         .filter(|&i| !TEMPLATES[i].contains("atom") && !TEMPLATES[i].contains('L'))

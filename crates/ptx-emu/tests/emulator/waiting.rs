@@ -33,7 +33,7 @@ const POLL: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nsetp.ne.u32 %p2, %r7
 const CAS: &str = "atom.global.cas.b32 %r7, [%rd1], 1000000, 0;\nsetp.ne.u32 %p2, %r7, %r5;";
 const SLEEP: &str =
     "ld.volatile.global.u32 %r7, [%rd1];\nnanosleep.u32 100;\nsetp.ne.u32 %p2, %r7, %r5;";
-/// The same behind another poll, which is not in the loop.
+/// Polls behind another poll, which is not in the loop.
 const BEHIND: &str = "ld.volatile.global.u32 %r9, [%rd2];\n$inner:\nld.volatile.global.u32 %r7, [%rd1];\n\
                       setp.ne.u32 %p2, %r7, %r5;\n@%p2 bra $inner;";
 /// Gives up after a number of polls, or rounds of a clock.

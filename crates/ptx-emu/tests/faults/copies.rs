@@ -85,7 +85,7 @@ fn a_bulk_copy_arrives_when_it_is_waited_for() {
     }
 }
 
-/// The same with `block` threads; those beyond 32 store the words again.
+/// Launches the body again with `block` threads; those beyond 32 store the words again.
 fn launch_of(launch: &Launch, block: u32) -> Launch {
     let body = launch.body.replace(
         "mad.lo.u32 %r5, %r2, 4",

@@ -82,7 +82,7 @@ impl Comm {
     ///
     /// # Errors
     ///
-    /// As there; then none of them is a member.
+    /// As [`Comm::init`]; then none of them is a member.
     pub fn init_several(
         nccl: &Nccl,
         ranks: usize,

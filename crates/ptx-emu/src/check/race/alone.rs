@@ -124,7 +124,8 @@ impl Alone {
         record.pc >> PC_BITS == 0
     }
 
-    /// The same, and no granule is of a load through the read-only path and of a store.
+    /// True if an [`Entry`] has room for the access's instruction, and no granule is of a load
+    /// through the read-only path and of a store.
     #[inline(always)]
     fn tells(&self, kind: Kind, record: &Record, granules: u32) -> bool {
         let met = match kind {

@@ -68,7 +68,8 @@ impl Latest {
         }
     }
 
-    /// The same where both are strong.
+    /// A strong access that races with this strong one: nothing orders the two, and they do not
+    /// suit each other (see [`Now::suits`]).
     fn unsuited<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
         now.strengths?;
         let mut earlier = self.0.iter().filter(|earlier| !now.suits(earlier));

@@ -25,7 +25,7 @@ enum Form {
     Runs = 0,
     /// As [`Alone`] does, with a row of loads in the place of runs.
     AloneLoads,
-    /// The same with a row of stores.
+    /// As [`Alone`] does, with a row of stores in the place of runs.
     AloneStores,
     Cells,
 }
@@ -117,8 +117,9 @@ impl Line {
         self
     }
 
-    /// The same of shared memory, whose blocks do alike: what needed cells needs them again. What
-    /// they remember of other clusters is ordered before.
+    /// Forgets what was before an epoch in shared memory, where cells stay for some epochs: blocks
+    /// do alike, and a line that needed cells needs them again. The accesses of other clusters that
+    /// cells remember are ordered before.
     #[inline(always)]
     pub(crate) fn enter_shared(&mut self, epoch: u32) -> &mut Self {
         if self.epoch != epoch && self.form == Form::Cells && self.age < MAX_EPOCHS {
@@ -145,7 +146,7 @@ impl Line {
         is_noted || self.access_another(kind, now, part)
     }
 
-    /// The same of one lane.
+    /// Checks and notes an access of one lane, as [`Line::access`] does those of several.
     #[inline(always)]
     pub(crate) fn access_lane<B: BlockOrder>(
         &mut self,

@@ -135,7 +135,8 @@ impl Clocks {
         self.lanes[warp].as_deref()
     }
 
-    /// The same to change, where single lanes of a warp synchronise.
+    /// The clocks that lanes of a warp know of each other, to be changed where single lanes
+    /// synchronise.
     fn lane_table(&mut self, warp: usize) -> &mut [[u32; LANES]; LANES] {
         self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]))
     }
@@ -352,7 +353,8 @@ pub(crate) trait BlockOrder {
     /// True if an access of another cluster's block is ordered before this block's.
     fn is_before(&self, earlier: &Record) -> bool;
 
-    /// The same of a block of this cluster, beyond the order by the cluster's clocks.
+    /// True if an access of a block of this cluster is ordered before this block's, beyond the
+    /// order by the cluster's clocks.
     fn is_before_in_cluster(&self, earlier: &Record) -> bool {
         self.is_before(earlier)
     }
@@ -469,7 +471,7 @@ impl<B: BlockOrder> Now<'_, B> {
         self.clocks.unordered((rank, earlier), (rank, now))
     }
 
-    /// The same for an access of another block.
+    /// The lanes of `earlier`, an access of another block, that nothing orders before this access.
     fn unordered_of_block(&self, earlier: &Record) -> u32 {
         let mut cluster = self.cluster.iter();
         match cluster.position(|&block| block == earlier.block) {

@@ -94,7 +94,7 @@ const SHAPES: [Shapes; 6] = [
     (&[Element::B1], &[(8, 8, 128), (16, 8, 128), (16, 8, 256)]),
 ];
 
-/// The same of `wmma`.
+/// Of each type of factors, the shapes of `wmma`.
 const WMMA_SHAPES: [Shapes; 5] = [
     (
         &[Element::F16, Element::Bf16, Element::S8, Element::U8],
