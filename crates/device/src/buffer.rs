@@ -229,7 +229,7 @@ impl HostBuffer {
         Ok(buffer)
     }
 
-    /// The same elements again, copied on all cores.
+    /// A copy of the elements, made on all cores.
     ///
     /// # Errors
     ///

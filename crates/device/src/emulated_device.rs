@@ -72,23 +72,23 @@ impl EmulatedDevice {
         }
     }
 
-    /// The same as this number of devices, numbered from 0, each with a memory of its own and peer
+    /// Emulates this number of devices, numbered from 0, each with a memory of its own and peer
     /// access to the others'.
     pub fn with_devices(mut self, devices: u32) -> EmulatedDevice {
         self.share = Share::whole(devices.max(1));
         self
     }
 
-    /// The same as those devices that are this process's, of a plan that several processes run.
-    /// There is a link for each of them.
+    /// Emulates those devices that are this process's, of a plan that several processes run. There
+    /// is a link for each of them.
     pub fn with_share(mut self, share: Share, links: Vec<Arc<dyn Link>>) -> EmulatedDevice {
         assert_eq!(share.own.len(), links.len(), "each device has a link");
         (self.share, self.links) = (share, links);
         self
     }
 
-    /// The same, keeping what kernels print for [`Device::take_printed`]. Otherwise it goes to
-    /// standard output after each launch, as a GPU's driver writes it.
+    /// Keeps what kernels print for [`Device::take_printed`]. Otherwise it goes to standard output
+    /// after each launch, as a GPU's driver writes it.
     pub fn keeping_printed(mut self) -> EmulatedDevice {
         self.printed = Some(Mutex::default());
         self
@@ -114,14 +114,14 @@ impl EmulatedDevice {
             .add(printed);
     }
 
-    /// The same without peer access: a kernel cannot reach the memory of another device.
+    /// Takes peer access away: a kernel cannot reach the memory of another device.
     pub fn without_peer_access(mut self) -> EmulatedDevice {
         self.has_peer_access = false;
         self
     }
 
-    /// The same, as a device of this compute capability, major and minor: it runs the module for
-    /// such devices, and has clusters if they do.
+    /// Sets the compute capability, major and minor: the device runs the module for such devices,
+    /// and has clusters if they do.
     pub fn with_capability(mut self, capability: (u32, u32)) -> EmulatedDevice {
         self.info.limits.compute_capability = capability;
         self
@@ -335,8 +335,8 @@ impl<'d> EmulatedSession<'d> {
         Ok(())
     }
 
-    /// The same of launches at once, or of one command. What they have accessed, where races are
-    /// looked for.
+    /// Executes launches at once, or one command, and returns what they have accessed, where races
+    /// are looked for. On several devices, checks that they access what they state.
     fn execute_watched(
         &mut self,
         commands: &[(usize, Command<'_>)],

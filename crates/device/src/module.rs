@@ -39,7 +39,7 @@ pub enum ModuleError {
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    /// The same kernels and more, for newer devices.
+    /// A module with these kernels and more, for newer devices.
     newer: Option<Box<Module>>,
     executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
 }
@@ -65,7 +65,7 @@ impl Module {
         }
     }
 
-    /// The same, with a module for newer devices.
+    /// Adds a module for newer devices.
     pub fn with_newer(self, newer: Module) -> Module {
         Module {
             newer: Some(Box::new(newer)),

@@ -43,7 +43,7 @@ pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> R
     write(session, plan, inputs, false)
 }
 
-/// The same as [`reset`], but sooner from the second time on: in memory that sessions share, the
+/// Does what [`reset`] does, but sooner from the second time on: in memory that sessions share, the
 /// device keeps the inputs. They are the same in all calls for one memory.
 ///
 /// # Errors

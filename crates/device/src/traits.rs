@@ -105,7 +105,7 @@ pub trait Device: Send + Sync {
 #[derive(Clone, Default)]
 pub struct BufferPool {
     buffers: Memories,
-    /// The same of what [`Session::keep`] has kept.
+    /// The memory of what [`Session::keep`] has kept.
     kept: Memories,
 }
 

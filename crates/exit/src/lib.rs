@@ -82,14 +82,14 @@ impl CommandError {
         ))
     }
 
-    /// The same with `context: ` in front: a flag, a device, a case.
+    /// Puts `context: ` in front of the message: a flag, a device, a case.
     pub fn context(mut self, context: impl Display) -> CommandError {
         let text = self.text_mut();
         *text = format!("{context}: {text}");
         self
     }
 
-    /// The same with `; more` at its end: what there is nevertheless.
+    /// Puts `; more` at the end of the message: what there is nevertheless.
     pub fn followed_by(mut self, more: impl Display) -> CommandError {
         let text = self.text_mut();
         *text = format!("{text}; {more}");

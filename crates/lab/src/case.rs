@@ -114,7 +114,7 @@ pub trait LabCase: Any + Display + Send + Sync {
         None
     }
 
-    /// The same case with `steps` timesteps, numbered from `first` on. The next part takes the
+    /// A part of the case: `steps` timesteps, numbered from `first` on. The next part takes the
     /// outputs of this one instead of the inputs of the same names. None for a lab without
     /// timesteps.
     fn part(&self, _first: u32, _steps: u32) -> Option<Box<dyn LabCase>> {
@@ -140,7 +140,7 @@ pub trait LabCase: Any + Display + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`LabCase::reference_from`].
     fn fused_reference(&self, _inputs: &NamedBuffers) -> Result<Option<NamedBuffers>, Error> {
         Ok(None)
     }
@@ -233,7 +233,7 @@ pub trait InterfaceCase: LabCase {
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`LabCase::reference_from`].
 pub fn advance_copies<C: InterfaceCase>(
     case: &C,
     inputs: &NamedBuffers,

@@ -106,7 +106,7 @@ impl Lab {
         (self.from_values)(&Values::new(params, self.parameters)?)
     }
 
-    /// The same parameters with inputs that follow from `seed`: every output depends on them.
+    /// Gives the parameters inputs that follow from `seed`: every output depends on them.
     ///
     /// # Errors
     ///

@@ -72,7 +72,7 @@ pub enum CaseError {
         /// As given.
         text: String,
     },
-    /// The same key twice.
+    /// One key, given twice.
     #[error("parameter `{name}` is given twice")]
     Twice {
         /// The key.

@@ -23,7 +23,8 @@ pub fn run_case(
     run_from(device, case, variant, &case.inputs()?)
 }
 
-/// The same from other inputs, such as what a part of the case left: see [`LabCase::part`].
+/// Runs the variant once as [`run_case`] does, from other inputs, such as what a part of the case
+/// left: see [`LabCase::part`].
 ///
 /// # Errors
 ///

@@ -54,12 +54,13 @@ pub struct Variant {
     pub has_parts: bool,
     /// Its kernels.
     pub module: Arc<Module>,
-    /// The same in each shape in which it may be launched, the default one first. `NAME` is
+    /// The variant in each shape in which it may be launched, the default one first. `NAME` is
     /// launched in the default shape, too. None for a variant without a choice.
     pub shapes: Vec<Variant>,
     /// Whether it computes where no variant is named: see [`Variant::usual`].
     pub is_usual: bool,
-    /// The same where several devices are asked for.
+    /// Whether it computes where no variant is named and several devices are asked for: see
+    /// [`Variant::usual_on_several`].
     pub is_usual_on_several: bool,
     /// Programs in other languages that do the same.
     pub counterparts: Vec<Counterpart>,
@@ -100,7 +101,7 @@ impl Variant {
         }
     }
 
-    /// The same for a solution of the lab's interface, made for each case.
+    /// A variant that is a solution of the lab's interface, made for each case.
     pub fn new<C: InterfaceCase>(
         name: &str,
         summary: &'static str,
@@ -114,25 +115,25 @@ impl Variant {
         })
     }
 
-    /// The same whose results are rounded differently, since it sums in another order.
+    /// Says that results are rounded differently, since it sums in another order.
     pub fn reordered(mut self) -> Variant {
         self.arithmetic = Arithmetic::Reordered;
         self
     }
 
-    /// The same whose results equal [`LabCase::fused_reference`]'s to the last bit.
+    /// Says that results equal [`LabCase::fused_reference`]'s to the last bit.
     pub fn fused(mut self) -> Variant {
         self.arithmetic = Arithmetic::Fused;
         self
     }
 
-    /// The same, measured only where its name is given: one of a series that few ask for.
+    /// Measures it only where its name is given: it is one of a series that few ask for.
     pub fn on_request(mut self) -> Variant {
         self.on_request = true;
         self
     }
 
-    /// The same that is the fastest of its lab for cases and machines for which `wins` holds. For
+    /// Says that it is the fastest of its lab for cases and machines for which `wins` holds. For
     /// these it is measured without being asked for, and `harness run` takes it on GPUs that can
     /// run it.
     pub fn winning<C: LabCase>(
@@ -162,13 +163,13 @@ impl Variant {
         self.wins.is_some()
     }
 
-    /// The same that records whole cases alone, and no parts of them.
+    /// Says that it records whole cases alone, and no parts of them.
     pub fn without_parts(mut self) -> Variant {
         self.has_parts = false;
         self
     }
 
-    /// The same with another number of bytes that it must move.
+    /// States the number of bytes that it must move, if that is not a plain solution's.
     pub fn moving<C: LabCase>(
         mut self,
         bytes: impl Fn(&C) -> u64 + Send + Sync + 'static,
@@ -178,8 +179,8 @@ impl Variant {
         self
     }
 
-    /// The same with a source in CUDA C++ whose kernels have the names of its own. This kernel
-    /// computes; its lab's name goes before.
+    /// Adds a source in CUDA C++ whose kernels are named like its own. This kernel computes; its
+    /// lab's name goes before.
     pub fn with_cuda(self, file: &'static str, kernel: &str) -> Variant {
         let lab = self.module.name();
         let kernels = CudaKernels {
@@ -191,7 +192,7 @@ impl Variant {
         self.with_counterpart(Counterpart::Cuda(kernels))
     }
 
-    /// The same with a program in another language that does what it does.
+    /// Adds a program in another language that does what it does.
     pub fn with_counterpart(mut self, counterpart: Counterpart) -> Variant {
         self.counterparts.push(counterpart);
         self
@@ -211,10 +212,10 @@ impl Variant {
         self
     }
 
-    /// The same with a choice of shapes, which `harness tune` explores: `default`, in which the
-    /// variant is launched, and the others of `space`. Labels are unique, without spaces and
-    /// commas. `bytes` says how many bytes a solution of a shape must move, if that depends on the
-    /// shape. Everything else is this variant's: so this comes last.
+    /// Gives it a choice of shapes, which `harness tune` explores: `default`, in which the variant
+    /// is launched, and the others of `space`. Labels are unique, without spaces and commas.
+    /// `bytes` says how many bytes a solution of a shape must move, if that depends on the shape.
+    /// Everything else is this variant's: so this comes last.
     pub fn tuned<C: InterfaceCase, S>(
         mut self,
         default: S,
@@ -250,8 +251,8 @@ impl Variant {
         self
     }
 
-    /// The same with what each shape of [`Variant::tuned`] asks of a GPU, so that one can be chosen
-    /// where none was timed.
+    /// States what each shape of [`Variant::tuned`] asks of a GPU, so that one can be chosen where
+    /// none was timed.
     pub fn modelled<C: LabCase, S>(
         mut self,
         default: S,
@@ -310,7 +311,8 @@ impl Variant {
         self.record_for(case, 1)
     }
 
-    /// The same for a number of devices, or a [`Target`]; a variant may use fewer devices.
+    /// Records its plan of a case for a number of devices, or a [`Target`]; a variant may use fewer
+    /// devices.
     ///
     /// # Errors
     ///
@@ -318,12 +320,13 @@ impl Variant {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As [`Variant::record`].
     pub fn record_for(&self, case: &dyn LabCase, target: impl Into<Target>) -> Result<Plan, Error> {
         (self.record)(case, target.into())
     }
 
-    /// The same for this device, or these: with launches cut for their multiprocessors.
+    /// Records its plan of a case for this device, or these: with launches cut for their
+    /// multiprocessors.
     ///
     /// # Errors
     ///
@@ -331,7 +334,7 @@ impl Variant {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As [`Variant::record`].
     pub fn record_on(&self, case: &dyn LabCase, device: &dyn Device) -> Result<Plan, Error> {
         self.record_for(case, target(device.info(), device.count()))
     }

@@ -60,7 +60,7 @@ pub struct Slice {
     pub first: usize,
     /// Points from left to right, and elements from one to the next.
     pub across: (u32, usize),
-    /// The same from top to bottom.
+    /// Points from top to bottom, and elements from one to the next.
     pub down: (u32, usize),
     /// Whether the point in this column and row is a wall, which is drawn as one.
     pub is_wall: Box<dyn Fn(u32, u32) -> bool + Send + Sync>,

@@ -104,7 +104,7 @@ impl Arg {
         }
     }
 
-    /// The same argument with another buffer, if it has one.
+    /// Replaces the argument's buffer, if it has one, by what `change` makes of it.
     pub fn with_buffer(&self, change: impl FnOnce(BufferId) -> BufferId) -> Arg {
         match *self {
             Arg::Buffer(id) => Arg::Buffer(change(id)),

@@ -97,7 +97,7 @@ impl LaunchConfig {
         Ok(LaunchConfig::new(grid, block))
     }
 
-    /// The same with this much dynamic shared memory for each block.
+    /// Gives each block this much dynamic shared memory.
     pub fn with_shared_mem_bytes(self, shared_mem_bytes: u32) -> LaunchConfig {
         LaunchConfig {
             shared_mem_bytes,
@@ -105,8 +105,8 @@ impl LaunchConfig {
         }
     }
 
-    /// The same with clusters of this many blocks, up to [`PORTABLE_CLUSTER_BLOCKS`] in all. The
-    /// grid must be a whole number of clusters in each direction.
+    /// Launches in clusters of this many blocks, up to [`PORTABLE_CLUSTER_BLOCKS`] in all. The grid
+    /// must be a whole number of clusters in each direction.
     pub fn with_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
         LaunchConfig {
             cluster: cluster.into().0,
@@ -126,7 +126,7 @@ impl LaunchConfig {
         config
     }
 
-    /// The same, where a cluster may have more blocks than is portable: up to 16 on compute
+    /// Launches in clusters that may have more blocks than is portable: up to 16 on compute
     /// capability 9.0. The device decides whether it has enough multiprocessors together, and may
     /// refuse the launch.
     pub fn with_non_portable_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
@@ -155,7 +155,7 @@ impl LaunchConfig {
 pub struct Launch<'p> {
     /// The kernel's name in the PTX.
     pub kernel: &'p str,
-    /// The same name as a small number: position in [`crate::Plan::kernels`].
+    /// That name as a small number: position in [`crate::Plan::kernels`].
     pub kernel_index: usize,
     /// Grid, block, shared memory.
     pub config: LaunchConfig,

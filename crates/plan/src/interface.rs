@@ -48,7 +48,8 @@ pub trait Interface: Sized {
         Self::record_for(1, name, problem, solution)
     }
 
-    /// The same for a number of devices, or a [`Target`]; the solution may use fewer devices.
+    /// The plan of a solution for a problem on a number of devices, or a [`Target`]; the solution
+    /// may use fewer devices.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ pub trait Interface: Sized {
         Self::record_shape(None, target, name, problem, solution)
     }
 
-    /// The same in one of the solution's launch shapes: that of this number, as
+    /// The plan of a solution in one of its launch shapes: that of this number, as
     /// [`Solution::shape_labels`] counts them.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Plan {
         }
     }
 
-    /// The same for a machine with this number of devices.
+    /// Sets the number of devices that the machine has.
     pub fn with_available_devices(self, devices: u32) -> Plan {
         let target = Target {
             devices,
@@ -60,7 +60,7 @@ impl Plan {
         self.for_target(target)
     }
 
-    /// The same for this machine.
+    /// Sets the machine that the plan is for.
     pub(crate) fn for_target(self, target: Target) -> Plan {
         Plan {
             target: Target {

@@ -76,15 +76,14 @@ impl Slabs {
         })
     }
 
-    /// The same, where a device holds `margin` more planes beyond its halo. They keep what they
-    /// have at the start: kernels number elements from there, and do not read them.
+    /// Has each device hold `margin` more planes beyond its halo. They keep what they have at the
+    /// start: kernels number elements from there, and do not read them.
     pub fn with_margin(self, margin: u64) -> Slabs {
         Slabs { margin, ..self }
     }
 
-    /// The same, where a device computes a fifth of its slab first at each seam, and not the halo
-    /// alone. Kernels that compute planes around theirs again do so less often. The rest hides the
-    /// copies.
+    /// Has each device compute a fifth of its slab first at each seam, and not the halo alone.
+    /// Kernels that compute planes around theirs again do so less often. The rest hides the copies.
     pub fn with_long_seams(self) -> Slabs {
         let lengths = self.shares.iter().map(|share| share.end - share.start);
         let fifth = lengths.min().unwrap_or(0) / 5;
@@ -296,8 +295,8 @@ impl Field {
         self.whole
     }
 
-    /// The same, where a point's next value depends on points of this field at most `planes` planes
-    /// away, fewer than the slabs' halo.
+    /// Says that a point's next value depends on points of this field at most `planes` planes away,
+    /// fewer than the slabs' halo.
     pub fn reaching(&self, planes: u64) -> Field {
         Field {
             reach: Some(planes),

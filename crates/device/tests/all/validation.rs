@@ -17,7 +17,7 @@ fn refusal(
     refusal_in(&KERNELS, kernel, config, args)
 }
 
-/// The same of another module that has a kernel `nothing`.
+/// The message about a launch of a kernel of `module`, which has a kernel `nothing` too.
 fn refusal_in(
     module: &Module,
     kernel: &str,
