@@ -27,7 +27,7 @@ pub fn filled<T: Scalar + Send>(
     Ok(values)
 }
 
-/// The same elements again.
+/// A copy of the elements, made on all cores.
 ///
 /// # Errors
 ///

@@ -103,8 +103,8 @@ impl<T> Beside<T> {
         self.rank != u32::MAX
     }
 
-    /// The same block with a rank that is unknown to the compiler, which then keeps no addresses in
-    /// that block.
+    /// Hides the block's rank from the compiler, which then keeps no addresses in the shared memory
+    /// of that block.
     #[inline(always)]
     pub fn opaque(self) -> Self {
         Self {

@@ -96,7 +96,7 @@ impl MatAdd {
         Ok(MatAdd { n_x, n_y, seed })
     }
 
-    /// The same with elements from another seed.
+    /// Takes the elements from another seed.
     fn with_seed(self, seed: Seed) -> MatAdd {
         MatAdd { seed, ..self }
     }

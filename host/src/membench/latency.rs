@@ -143,7 +143,7 @@ pub struct LatencyPoint {
     pub footprint_bytes: u64,
     /// Time from one load's issue to the next's, in cycles of the multiprocessor.
     pub cycles: f64,
-    /// The same time by the device's global timer.
+    /// That time in nanoseconds, by the device's global timer.
     pub ns: f64,
 }
 

@@ -11,7 +11,7 @@ pub const FLATNESS: f64 = 0.15;
 /// The least ratio of a plateau's last footprint to its first: two octaves.
 pub const LEAST_SPAN: f64 = 4.0;
 
-/// The same two for a step, which a curve takes on its way from one plateau to the next.
+/// Flatness and least span of a step, which a curve takes on its way from one plateau to the next.
 const STEP: Flat = Flat {
     flatness: 0.05,
     least_span: 1.25,

@@ -89,7 +89,7 @@ impl MemBench {
         Ok(MemBench { n, x, block, seed })
     }
 
-    /// The same with elements from another seed.
+    /// Takes the elements from another seed.
     fn with_seed(self, seed: Seed) -> MemBench {
         MemBench { seed, ..self }
     }

@@ -59,7 +59,7 @@ impl Poisson {
         })
     }
 
-    /// The same problem from other start values.
+    /// Starts from these values.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Poisson {
         }
     }
 
-    /// The same problem with another number of iterations.
+    /// Sets the number of iterations.
     pub fn with_iterations(self, iterations: u32) -> Poisson {
         Poisson { iterations, ..self }
     }

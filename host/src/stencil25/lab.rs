@@ -314,7 +314,7 @@ impl LabCase for Stencil25 {
         Some(Box::new(part))
     }
 
-    /// The same scheme in `f64`.
+    /// The fields that the scheme computes in `f64`.
     fn oracle_from(
         &self,
         inputs: &NamedBuffers,

@@ -63,7 +63,7 @@ impl Stencil25 {
         Stencil25::with_shell(shape, steps, DEFAULT_SHELL)
     }
 
-    /// The same problem with a shell of `shell` points.
+    /// A problem as of [`Stencil25::new`], with a shell of `shell` points.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Stencil25 {
         problem.with_medium(Model::LAYERS, [DEFAULT_SPACING_M; 3], None)
     }
 
-    /// The same problem with another model, grid spacing (in metres, along x, y and z) and timestep
-    /// (in seconds; if none, 0.9 of the largest).
+    /// Sets the model, the grid spacing (in metres, along x, y and z) and the timestep (in seconds;
+    /// if none, 0.9 of the largest).
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Stencil25 {
         })
     }
 
-    /// The same problem with another source, or none.
+    /// Sets the source, or removes it.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl Stencil25 {
         Ok(Stencil25 { source, ..self })
     }
 
-    /// The same problem with the source at this point, which may be in the shell.
+    /// Puts the source at this point, which may be in the shell.
     ///
     /// # Errors
     ///
@@ -201,18 +201,17 @@ impl Stencil25 {
         })
     }
 
-    /// The same problem from another start.
+    /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Stencil25 {
         Stencil25 { start, ..self }
     }
 
-    /// The same problem with timesteps numbered from `first_step`. The source depends on the
-    /// number.
+    /// Numbers timesteps from `first_step`. The source depends on the number.
     pub fn with_first_step(self, first_step: u32) -> Stencil25 {
         Stencil25 { first_step, ..self }
     }
 
-    /// The same problem with another number of timesteps.
+    /// Sets the number of timesteps.
     pub fn with_steps(self, steps: u32) -> Stencil25 {
         Stencil25 { steps, ..self }
     }

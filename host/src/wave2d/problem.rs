@@ -91,7 +91,7 @@ impl Wave2d {
         })
     }
 
-    /// The same problem with another k = (c dt/dx)^2.
+    /// Sets k = (c dt/dx)^2.
     ///
     /// # Errors
     ///
@@ -111,18 +111,17 @@ impl Wave2d {
         Ok(Wave2d { k, ..self })
     }
 
-    /// The same problem from other initial fields.
+    /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave2d {
         Wave2d { start, ..self }
     }
 
-    /// The same problem with timesteps numbered from `first_step`. The scene's source depends on
-    /// the number.
+    /// Numbers timesteps from `first_step`. The scene's source depends on the number.
     pub fn with_first_step(self, first_step: u32) -> Wave2d {
         Wave2d { first_step, ..self }
     }
 
-    /// The same problem with another number of timesteps.
+    /// Sets the number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave2d {
         Wave2d { steps, ..self }
     }

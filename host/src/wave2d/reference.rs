@@ -32,7 +32,7 @@ pub fn advance<T: Real + Send + Sync>(
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`advance`].
 pub fn advance_fused(problem: &Wave2d, fields: &mut Fields<f32>) {
     advance_by(problem, fields, Cpu::Parallel, &NoProgress, fused_inner());
 }

@@ -85,8 +85,8 @@ impl Coefficients {
         }
     }
 
-    /// The same with each value up to an eighth less, at random: so they cannot be computed from
-    /// the parameters. A value of 0 stays.
+    /// Makes each value up to an eighth less, at random: so they cannot be computed from the
+    /// parameters. A value of 0 stays.
     pub fn lessened(mut self, seed: Seed) -> Coefficients {
         // Arrays 0 and 1 are the fields.
         for (array, table) in (2..).zip([&mut self.c2, &mut self.d]) {

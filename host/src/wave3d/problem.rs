@@ -97,7 +97,7 @@ impl Wave3d {
         })
     }
 
-    /// The same problem with another model, grid spacing (in metres) and timestep (in seconds).
+    /// Sets the model, the grid spacing (in metres) and the timestep (in seconds).
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Wave3d {
         })
     }
 
-    /// The same problem with damping up to `peak`, in 1/s, beside the border.
+    /// Sets the damping: up to `peak`, in 1/s, beside the border.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Wave3d {
         })
     }
 
-    /// The same problem with another source, or none.
+    /// Sets the source, or removes it.
     ///
     /// # Errors
     ///
@@ -159,18 +159,17 @@ impl Wave3d {
         Ok(Wave3d { source, ..self })
     }
 
-    /// The same problem from other initial fields.
+    /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave3d {
         Wave3d { start, ..self }
     }
 
-    /// The same problem with timesteps numbered from `first_step`. The source depends on the
-    /// number.
+    /// Numbers timesteps from `first_step`. The source depends on the number.
     pub fn with_first_step(self, first_step: u32) -> Wave3d {
         Wave3d { first_step, ..self }
     }
 
-    /// The same problem with another number of timesteps.
+    /// Sets the number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave3d {
         Wave3d { steps, ..self }
     }

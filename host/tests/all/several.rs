@@ -41,7 +41,7 @@ fn compared(lab: &str, case: &dyn LabCase, variant: &str, devices: u32) -> Resul
     compared_in_order(0, lab, case, variant, devices)
 }
 
-/// The same in one of the orders in which threads, and launches that are independent, may run.
+/// Compares in one of the orders in which threads, and launches that are independent, may run.
 fn compared_in_order(
     order: u32,
     lab: &str,

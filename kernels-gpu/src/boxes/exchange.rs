@@ -85,8 +85,8 @@ impl Exchange {
         }
     }
 
-    /// The same exchange, hidden from the compiler: it would compute once what each timestep needs,
-    /// and keep it in registers.
+    /// Hides the exchange from the compiler, which would compute once what each timestep needs, and
+    /// keep it in registers.
     #[inline(always)]
     pub fn opaque(self) -> Self {
         Self {

@@ -65,8 +65,8 @@ impl<const L: usize, const R: usize, const P: usize> Tile<L, R, P> {
         }
     }
 
-    /// The same tile, hidden from the compiler: it would keep each row's place in a register of its
-    /// own.
+    /// Hides the tile from the compiler, which would keep the place of each of its rows in a
+    /// register of its own.
     #[inline(always)]
     pub fn opaque(self) -> Self {
         Self {

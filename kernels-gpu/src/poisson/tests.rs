@@ -58,7 +58,7 @@ fn the_largest_grid_is_numbered_by_32_bits() {
     assert_eq!(index as u64, points(Grid::MAX_N) - 1);
 }
 
-/// The same value on all sides.
+/// One value on all sides.
 fn around(v: f64) -> update::Neighbours {
     update::Neighbours {
         west: v,

@@ -91,7 +91,7 @@ impl Levels {
 pub struct Arrived {
     /// The lane's cells of the row.
     pub newest: Cells,
-    /// The same row of the level below.
+    /// The lane's cells of that row on the level below.
     pub older: Cells,
     /// The table's codes, if the path is [`ROUGH`] or [`UNIFORM`]; those of plain cells otherwise.
     pub codes: Cells,
@@ -113,7 +113,7 @@ impl Rows {
         Self::in_groups(group, row, RING) * 2 * ROW as u32
     }
 
-    /// The same in the table's ring. `row` may be negative, for a row of a group before.
+    /// Floats before row `row` of the table's ring. A row of a group before has a negative `row`.
     #[inline(always)]
     pub fn codes(group: u32, row: i32) -> u32 {
         (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32

@@ -62,7 +62,7 @@ impl Inner {
         ..Inner::ST_REG_FIXED
     };
 
-    /// The same kernel in clusters of these numbers of blocks, along the grid's x, y and z.
+    /// Launches the kernel in clusters of these numbers of blocks, along the grid's x, y and z.
     pub const fn in_clusters(self, cluster: [u32; 3]) -> Inner {
         Inner { cluster, ..self }
     }

@@ -37,7 +37,7 @@ const _: () = assert!(
 /// Lays two fields out with padding, as [`padded::pad`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`padded::pad`].
 #[kernel]
 pub unsafe fn wave2d_fast_pad(
     u0: &[f32],
@@ -54,7 +54,7 @@ pub unsafe fn wave2d_fast_pad(
 /// Removes the padding of `len` rows from row `first` on, as [`padded::unpad`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`padded::unpad`].
 #[kernel]
 pub unsafe fn wave2d_fast_unpad(
     fields: &[f32],
@@ -77,7 +77,7 @@ pub unsafe fn wave2d_fast_unpad(
 /// of `rows` rows from row `first` on.
 ///
 /// # Safety
-/// As there.
+/// As [`kinds::write`].
 #[kernel]
 pub unsafe fn wave2d_fast_kinds(
     kinds: *mut f32,
@@ -225,8 +225,8 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// The same cells of the field behind. Here and for rows, the distance has 32 bits and is
-    /// unknown to LLVM. An address then takes one instruction, and the distance in bytes no
+    /// Goes from cells to those of the field behind. Here and for rows, the distance has 32 bits
+    /// and is unknown to LLVM. An address then takes one instruction, and the distance in bytes no
     /// registers.
     #[inline(always)]
     fn behind(&self, cells: *const f32) -> *const f32 {

@@ -57,7 +57,7 @@ const HELD: u32 = HALO + 2;
 /// Lays two fields out with padding, as [`padded::pad`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`padded::pad`].
 #[kernel]
 pub unsafe fn wave2d_wavefront_pad(
     u0: &[f32],
@@ -74,7 +74,7 @@ pub unsafe fn wave2d_wavefront_pad(
 /// Removes the padding, as [`padded::unpad`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`padded::unpad`].
 #[kernel]
 pub unsafe fn wave2d_wavefront_unpad(
     fields: &[f32],
@@ -94,7 +94,7 @@ pub unsafe fn wave2d_wavefront_unpad(
 /// Writes the kinds of cells and rows, as [`kinds::write`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`kinds::write`].
 #[kernel]
 pub unsafe fn wave2d_wavefront_kinds(
     kinds: *mut f32,
@@ -113,7 +113,7 @@ pub unsafe fn wave2d_wavefront_kinds(
 /// Writes the paths for the strips' rows, as [`strips::paths`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`strips::paths`].
 #[kernel]
 pub unsafe fn wave2d_wavefront_paths(
     rough: &[u32],
@@ -129,7 +129,7 @@ pub unsafe fn wave2d_wavefront_paths(
 /// Writes the warps' strips in a pass, as [`strips::warps`] does.
 ///
 /// # Safety
-/// As there.
+/// As [`strips::warps`].
 #[kernel]
 pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32, apart: u32) {
     // SAFETY: the caller's.

@@ -178,7 +178,7 @@ impl<const L: usize, const R: usize, const P: usize> Rows<L, R, P> {
         self.rows & (bit << (l * R + r)) != 0
     }
 
-    /// The same rows, hidden from the compiler: it would keep each bit in a register of its own.
+    /// Hides the rows from the compiler: it would keep each bit in a register of its own.
     #[inline(always)]
     fn opaque(self) -> Self {
         Self {
