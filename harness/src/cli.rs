@@ -171,7 +171,7 @@ impl Cli {
     }
 }
 
-/// The same command, in which `perf` and `run` say what they take as `--submission`.
+/// Has `perf` and `run` say what they take as `--submission`.
 fn saying_which_submissions(command: clap::Command) -> clap::Command {
     const FOR_PERF: &str = "A submission of your own: a folder with kernels.rs and launch.rs, or a bundle of `pack`, \
                             which needs no compiler; may be repeated";

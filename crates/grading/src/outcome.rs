@@ -111,7 +111,7 @@ impl NoResult {
         }
     }
 
-    /// The same reason; of a failure, the one that this makes of it.
+    /// Replaces a failure by the one that `of` makes of it. Other reasons stay.
     pub fn map_failure(self, of: impl FnOnce(Failure) -> Failure) -> NoResult {
         match self {
             NoResult::Failed(failure) => NoResult::Failed(of(failure)),

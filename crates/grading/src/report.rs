@@ -327,7 +327,7 @@ impl GradeReport {
         }
     }
 
-    /// The same with its sums, once cases, performance and counts are complete.
+    /// Fills in its sums, once cases, performance and counts are complete.
     pub fn with_totals(mut self) -> GradeReport {
         self.totals = Totals::of(&self);
         self

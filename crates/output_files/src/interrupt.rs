@@ -91,7 +91,8 @@ impl Unfinished {
         Ok((made, lock, unfinished))
     }
 
-    /// The same for a file of this path.
+    /// Makes a file of this path, and registers it. An interruption comes before both or after
+    /// them.
     pub(crate) fn file<T>(
         path: &Path,
         make: impl FnOnce() -> io::Result<T>,
@@ -102,7 +103,8 @@ impl Unfinished {
         })
     }
 
-    /// The same for a folder of this path, which stays if something is in it.
+    /// Makes a folder of this path, which stays if something is in it, and registers it. An
+    /// interruption comes before both or after them.
     pub(crate) fn if_empty<T>(
         path: &Path,
         make: impl FnOnce() -> io::Result<T>,

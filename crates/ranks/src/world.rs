@@ -52,7 +52,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`World::from_environment`].
     pub fn from_variables(variables: Variables<'_>) -> Result<Option<World>, RanksError> {
         let set = |name: &str| variables(name).filter(|value| !value.is_empty());
         let is_torchrun = set(TORCHRUN[0]).or_else(|| set(TORCHRUN[1])).is_some();

@@ -442,7 +442,7 @@ impl Figures {
         }
     }
 
-    /// The same with the work of a run, and its rate.
+    /// Fills in the work of a run, and its rate.
     pub fn with_work(self, work: Work, timesteps: Option<u64>) -> Figures {
         Figures {
             timesteps,
@@ -466,7 +466,7 @@ impl Figures {
         self.us_of_step(&self.run)
     }
 
-    /// The same of another time of the run.
+    /// Time of one timestep with its interval, in microseconds, where a run takes the time `run`.
     pub fn us_of_step(&self, run: &Summary) -> String {
         let us = 1e6 / self.steps();
         with_interval(us * run.median_s, run.half_width_s().map(|half| us * half))
@@ -497,7 +497,7 @@ impl OnSeveral {
         self.write_s + run_s + self.read_s
     }
 
-    /// The same with setup.
+    /// A run of this time with its transfers and setup.
     pub fn with_setup_s(&self, run_s: f64) -> f64 {
         self.setup_s + self.with_transfer_s(run_s)
     }

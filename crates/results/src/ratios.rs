@@ -104,7 +104,7 @@ impl<'c> RowView<'c> {
         Some(own_over_its(fastest)?.inverted())
     }
 
-    /// The same variant in CUDA C++, as far as it was timed and gave no wrong values.
+    /// The rows of this variant in CUDA C++, as far as it was timed and gave no wrong values.
     pub fn cuda_peers(&self) -> impl Iterator<Item = &'c Row> {
         let RowView { case, row, .. } = *self;
         case.rows.iter().filter(move |peer| {

@@ -205,7 +205,7 @@ impl FieldSeries {
     ///
     /// # Errors
     ///
-    /// As there; [`CommandError::Bug`] for a case without a view.
+    /// As [`FieldSeries::create`]; [`CommandError::Bug`] for a case without a view.
     pub fn of(
         case: &dyn LabCase,
         folder: &Path,

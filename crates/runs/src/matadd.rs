@@ -151,7 +151,7 @@ impl MataddArgs {
         ))
     }
 
-    /// The same for a submission.
+    /// Reports which thread stores which element of a submission.
     fn of_submission(&self, own: &'static Variant) -> Result<Report, CommandError> {
         if let Some(device @ Wanted::Device(DeviceName::Cuda(_))) = self.device {
             return Err(CommandError::Input(format!(

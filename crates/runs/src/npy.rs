@@ -23,7 +23,7 @@ pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f3
     read_from(BufReader::new(file), bytes.len()).map_err(fail)
 }
 
-/// The same from any reader of `file_bytes` bytes.
+/// Reads an array of NumPy's and its shape from any reader of `file_bytes` bytes.
 fn read_from<const N: usize>(
     mut from: impl Read,
     file_bytes: u64,

@@ -33,7 +33,7 @@ pub struct Chunk {
     pub steps: u32,
     /// How long they took, without copies and output.
     pub times: Summary,
-    /// The same once, with allocation and transfers.
+    /// How long all of them took in one run, with allocation and transfers.
     pub whole: Duration,
     /// Energy that the GPU drew meanwhile, without copies and output, if NVML tells.
     pub energy_j: Option<f64>,
@@ -62,7 +62,7 @@ pub struct Stepper<'p, P> {
     pub steps_done: u32,
     /// The fields after them, and what else is an input.
     pub fields: NamedBuffers,
-    /// The same on the CPU, after this many timesteps.
+    /// The fields on the CPU, and after how many timesteps.
     expected: (u32, NamedBuffers),
     /// Whether anybody looks at the fields afterwards.
     pub reads_results: bool,

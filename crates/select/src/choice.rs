@@ -79,7 +79,7 @@ impl<'d> On<'d> {
 pub struct Choice {
     /// The variant, as `harness list` has it.
     pub variant: &'static Variant,
-    /// The same in the shape in which it is launched.
+    /// The variant in the shape in which it is launched.
     pub shape: Shape,
     /// Why it is this variant.
     pub why: Why,

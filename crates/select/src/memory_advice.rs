@@ -30,7 +30,7 @@ pub fn explained(error: &Error, lab: &Lab, variant: Option<&Variant>) -> String 
     }
 }
 
-/// The same, as what ends a command.
+/// The error that ends a command; where the machine is at fault, with the text of [`explained`].
 pub fn failure(error: Error, lab: &Lab, variant: Option<&Variant>) -> CommandError {
     let text = explained(&error, lab, variant);
     match CommandError::from(error) {

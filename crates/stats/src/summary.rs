@@ -78,8 +78,7 @@ impl Summary {
         }
     }
 
-    /// The same runs, with the mean of each `runs` consecutive ones as a sample. The rest is left
-    /// out.
+    /// Takes the mean of each `runs` consecutive runs as a sample. The rest is left out.
     ///
     /// # Panics
     ///

@@ -4,7 +4,7 @@
 pub struct Noise(fastrand::Rng);
 
 impl Noise {
-    /// The same times for the same seed.
+    /// A source whose times follow from `seed`.
     pub fn new(seed: u64) -> Noise {
         Noise(fastrand::Rng::with_seed(seed))
     }

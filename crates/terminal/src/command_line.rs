@@ -61,7 +61,7 @@ fn json_with_a_space(words: &[String]) -> Option<String> {
     Some(format!("write --json={file}, with `=`"))
 }
 
-/// The same error, which proposes no command that `--help` does not show.
+/// Takes commands that `--help` does not show out of what the error proposes.
 fn without_hidden(mut error: clap::Error, command: &Command) -> clap::Error {
     const NAMES: ContextKind = ContextKind::SuggestedSubcommand;
     if let Some(ContextValue::Strings(mut names)) = error.remove(NAMES) {
@@ -98,7 +98,7 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': {wanted}"))
 }
 
-/// The same command whose flags take `-1` and `-1,2` as values, and say what is wrong with them.
+/// Lets flags of the command take `-1` and `-1,2` as values, and say what is wrong with them.
 fn taking_negative_numbers(command: Command) -> Command {
     let is_list = |arg: &clap::Arg| {
         let names = arg.get_value_names().unwrap_or_default();

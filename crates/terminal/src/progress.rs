@@ -124,7 +124,7 @@ impl Bar {
 
 /// Columns that a line has beside its bar and its label: share and time.
 const BESIDE_BAR: usize = 22;
-/// The same with the shortest bar.
+/// Columns that a line has beside its label: share, time and the shortest bar.
 const BESIDE_LABEL: usize = BESIDE_BAR + 10;
 /// Columns that the line of a spinner has beside its label.
 const BESIDE_SPINNER: usize = 10;

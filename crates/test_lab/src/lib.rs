@@ -65,7 +65,7 @@ pub fn no_device() -> DeviceError {
 /// The lab.
 pub static DOUBLING: LazyLock<Lab> = LazyLock::new(|| doubling(variants()));
 
-/// The same lab in a copy of the course without solutions.
+/// The lab in a copy of the course without solutions.
 pub static BARE: LazyLock<Lab> = LazyLock::new(|| doubling(Vec::new()));
 
 static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {

@@ -88,7 +88,7 @@ impl Heat1d {
         Ok(Heat1d { n, steps, k, seed })
     }
 
-    /// The same with temperatures from another seed.
+    /// Takes the temperatures from another seed.
     pub fn with_seed(self, seed: Seed) -> Heat1d {
         Heat1d { seed, ..self }
     }

@@ -22,7 +22,7 @@ struct Group {
     variants: Vec<&'static str>,
     /// The name of the column.
     heading: String,
-    /// The same before a list of the variants.
+    /// The name of the column before a list of the variants.
     many: String,
     /// Columns of the terminal, with a gap.
     width: usize,

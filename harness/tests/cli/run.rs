@@ -16,8 +16,8 @@ pub fn harness(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The same for a program that need not be in the course: cargo's target folder can be anywhere. It
-/// is told where the course is.
+/// The program with these arguments, which need not be in the course: cargo's target folder can be
+/// anywhere. It is told where the course is.
 pub fn harness_of_course(folder: &Path, args: &[&str]) -> Command {
     let mut command = harness(folder, args);
     command.env("HARNESS_COURSE", concat!(env!("CARGO_MANIFEST_DIR"), "/.."));

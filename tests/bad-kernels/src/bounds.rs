@@ -58,7 +58,7 @@ pub unsafe fn blur_fixed(u: *const f32, out: *mut f32, n: i32) {
     }
 }
 
-/// The same mistake with an unsigned index, which wraps to 2^32 - 1.
+/// Reads cell -1 by an unsigned index, which wraps to 2^32 - 1.
 #[kernel]
 pub unsafe fn difference(u: *const f32, out: *mut f32, n: u32) {
     let i = thread::index_1d();

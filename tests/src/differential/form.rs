@@ -134,7 +134,7 @@ impl Form {
         Form::new(name, sources, [result], body, move |row| [f(row)])
     }
 
-    /// The same form with its only result in another register.
+    /// Puts the only result in another register.
     pub fn to(self, result: Class) -> Form {
         Form {
             results: vec![result],
@@ -142,7 +142,7 @@ impl Form {
         }
     }
 
-    /// The same form with another text.
+    /// Replaces the text of the instructions.
     pub fn with_body(self, body: impl Into<String>) -> Form {
         Form {
             body: body.into(),
@@ -185,7 +185,7 @@ impl Form {
         }
     }
 
-    /// The same form with text in front of the kernel.
+    /// Puts text in front of the kernel.
     pub fn with_module(self, module: impl Into<String>) -> Form {
         Form {
             module: module.into(),
@@ -193,7 +193,7 @@ impl Form {
         }
     }
 
-    /// The same form with these sources.
+    /// Runs it with these sources.
     pub fn with_rows(self, rows: Vec<Row>) -> Form {
         assert!(!rows.is_empty() && rows.len().is_multiple_of(Form::BLOCK));
         Form {
@@ -202,7 +202,7 @@ impl Form {
         }
     }
 
-    /// The same form with a second kernel.
+    /// Adds a second kernel.
     pub fn with_collect(self, body: impl Into<String>) -> Form {
         Form {
             collect: Some(body.into()),

@@ -180,7 +180,7 @@ pub(super) fn rows(form: &Form, amount: Amount) -> Vec<Row> {
     rows
 }
 
-/// The same instruction gets the same operands in every run.
+/// A seed from the instruction's name, so that its operands are the same in every run.
 pub(super) fn seed(name: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     name.bytes().fold(0xcbf2_9ce4_8422_2325, fnv)
@@ -305,7 +305,7 @@ const F32_EDGES: [u32; 65] = [
     0x3280_0001, 0x0d7f_fffe,
 ];
 
-/// The same in double precision, and the limits of single precision.
+/// Such values of double precision, and the limits of single precision.
 #[rustfmt::skip]
 const F64_EDGES: [u64; 62] = [
     0, 1 << 63, 1, 0x8000_0000_0000_0001, 0x000f_ffff_ffff_ffff, 0x800f_ffff_ffff_ffff,

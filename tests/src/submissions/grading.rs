@@ -45,7 +45,7 @@ impl Grader {
         self.grade_as(submission, lab, lab_file, |_| {})
     }
 
-    /// The same, with a change of the command.
+    /// Grades a folder or a bundle, with a change of the command.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::message::kind;
 pub static KERNELS: Module =
     Module::from_static("bad_kernels", include_str!(env!("BAD_KERNELS_PTX")));
 
-/// The same, compiled so that a panic says which it is.
+/// The kernels, compiled so that a panic says which it is.
 pub static WITH_MESSAGES: Module = Module::from_static(
     "bad_kernels",
     include_str!(env!("BAD_KERNELS_WITH_MESSAGES_PTX")),

@@ -14,7 +14,7 @@ use grading::report::{CaseGrade, Checks, CountGrade, GradeReport};
 /// In place of a reason.
 const UNTOLD: &str = "the instructor can see why";
 
-/// The same grade without what is told to instructors alone.
+/// Leaves out of a grade what is told to instructors alone.
 pub fn safe(report: &GradeReport) -> GradeReport {
     GradeReport {
         schema_version: report.schema_version,

@@ -183,7 +183,7 @@ impl CaseJob {
         self.run_case(&lab_spec, number, device, watch)
     }
 
-    /// The same for the case of this number in the lab file.
+    /// Grades or checks the case of this number in the lab file, on this device.
     fn run_case(
         &self,
         lab_spec: &LabSpec,

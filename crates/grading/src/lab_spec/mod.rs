@@ -236,7 +236,7 @@ impl LabSpec {
         }
     }
 
-    /// The same without hidden cases, as students have it.
+    /// The lab file without hidden cases, as students have it.
     ///
     /// # Errors
     ///

@@ -120,7 +120,7 @@ impl PackError {
         move |source| PackError::Io { path, source }
     }
 
-    /// The same of hidden cases: see [`of_hidden_case`].
+    /// Replaces a failure by that of a hidden case: see [`of_hidden_case`].
     pub(super) fn of_hidden_cases(self) -> PackError {
         match self {
             PackError::Failure(failure) => of_hidden_case(*failure).into(),

@@ -9,9 +9,9 @@ use crate::processes::processor_time;
 pub enum Clock {
     /// The time that passes.
     Wall,
-    /// The same, but at most the processor time of the worker: what else a busy machine does is
-    /// not counted. For workers that compute all the time. One that waits is given [`MAX_BUSY`]
-    /// times as long.
+    /// The time that passes, but at most the processor time of the worker: what else a busy machine
+    /// does is not counted. For workers that compute all the time. One that waits is given
+    /// [`MAX_BUSY`] times as long.
     Work,
 }
 

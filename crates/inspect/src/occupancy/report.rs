@@ -199,7 +199,7 @@ impl Report {
         format!("{}\n{}", look.wrapped(&law, 2), look.wrapped(&enough, 2))
     }
 
-    /// The same kernel in blocks of other sizes.
+    /// Shows the kernel in blocks of other sizes.
     fn sizes(&self, look: Look) -> String {
         let Report { gpu, needs, .. } = self;
         let mut sizes = SIZES.to_vec();
@@ -244,7 +244,7 @@ impl Report {
     }
 }
 
-/// The same block with fewer and fewer registers per thread.
+/// The block with fewer and fewer registers per thread.
 pub fn fewer_registers(needs: BlockNeeds) -> impl Iterator<Item = BlockNeeds> {
     (1..needs.registers)
         .rev()

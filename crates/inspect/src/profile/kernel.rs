@@ -30,7 +30,7 @@ pub struct KernelProfile {
     threads: u64,
     /// The counts of all launches.
     pub counts: Figures,
-    /// The same by source line, those that cost most first.
+    /// The counts by source line, those that cost most first.
     pub lines: Vec<LineProfile>,
 }
 

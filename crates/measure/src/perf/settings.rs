@@ -12,7 +12,7 @@ pub struct Settings {
     /// When the samples of single runs on a device are enough; the patience is for each of those
     /// that are timed in turns.
     pub isolated: SamplingRule,
-    /// The same for runs back to back.
+    /// When the samples of runs back to back are enough, with that patience.
     pub batched: SamplingRule,
     /// How long a sample of runs back to back takes at least; without one, runs back to back are
     /// not timed.
@@ -101,7 +101,7 @@ impl Settings {
         }
     }
 
-    /// The same with exactly this number of samples, within the same bounds.
+    /// Takes exactly this number of samples, within the same bounds.
     pub fn with_samples(self, samples: usize) -> Settings {
         let exactly = |rule: SamplingRule| SamplingRule {
             noise: rule.noise,

@@ -33,7 +33,7 @@ impl Ratio {
         }
     }
 
-    /// The same of a quantity that is this many times as large.
+    /// The ratio of a quantity that is this many times as large.
     pub fn times(self, factor: f64) -> Ratio {
         Ratio {
             estimate: self.estimate * factor,

@@ -49,8 +49,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     });
 }
 
-/// The same as an SVG file of its own. A lab that several files have is shown from the last of
-/// them.
+/// The picture of all ladders as an SVG file of its own. A lab that several files have is shown
+/// from the last of them.
 ///
 /// # Errors
 ///
@@ -121,7 +121,7 @@ fn of_lab<'r>(lab: &[Timed<'r>]) -> Option<Ladder<'r>> {
     best.map(Ladder)
 }
 
-/// The same variant in CUDA C++. Of several builds, the fastest.
+/// The row of this variant in CUDA C++. Of several builds, the fastest.
 pub fn peer<'r>(timed: &Timed<'r>) -> Option<Timed<'r>> {
     let peers = timed.of.cuda_peers().filter_map(|row| {
         Some(Timed {

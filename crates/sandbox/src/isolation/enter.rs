@@ -25,7 +25,7 @@ pub struct Entry {
     pub limits: Vec<(Resource, u64)>,
     /// The lines of the user namespace's maps: the user is who it was.
     pub uid_map: Vec<u8>,
-    /// The same for the group.
+    /// The lines of the user namespace's maps for the group, which stays too.
     pub gid_map: Vec<u8>,
     /// Where the child says which layers are in force, and later how the program ended. Closed by
     /// exec.

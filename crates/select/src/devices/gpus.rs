@@ -99,7 +99,7 @@ impl Gpus {
         Ok(self.joined(device)?.device)
     }
 
-    /// The same, with what is known of each and of how they are joined.
+    /// The devices that are meant as one, with what is known of each and of how they are joined.
     ///
     /// # Errors
     ///

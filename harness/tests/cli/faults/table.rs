@@ -98,7 +98,7 @@ impl Word<'_> {
         }
     }
 
-    /// The same word with this path.
+    /// The word's text with this path instead of its own.
     pub fn with(&self, path: &str) -> String {
         match self {
             Word::Plain(text) => (*text).to_owned(),

@@ -155,7 +155,7 @@ fn u128_product() -> Form {
     })
 }
 
-/// The same product of 64 bits from 32-bit words, with a chain of carries.
+/// A 128-bit product of 64-bit numbers from 32-bit words, with a chain of carries.
 fn u128_product_of_words() -> Form {
     let body = "mov.b64 {%r0, %r1}, %a; mov.b64 {%r2, %r3}, %b; \
                 mul.lo.u32 %r4, %r0, %r2; mul.hi.u32 %r5, %r0, %r2; \

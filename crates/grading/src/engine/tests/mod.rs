@@ -74,7 +74,7 @@ fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn lab::LabCase) -> P
     bundle_for(lab_spec, ptx, |case, _| record(case))
 }
 
-/// The same, where `record` knows for how many devices.
+/// A submission with these kernels, where `record` also learns for how many devices a plan is.
 fn bundle_for(
     lab_spec: &LabSpec,
     ptx: &str,

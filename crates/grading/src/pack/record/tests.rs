@@ -31,7 +31,7 @@ fn parsed(text: &str) -> Vec<Result<String, (Kind, String)>> {
     after(text, 0, Ok(()))
 }
 
-/// The same of one that ended like this, after this number of cases.
+/// The result of this output of a process that ended like this, after this number of cases.
 fn after(
     text: &str,
     before: usize,

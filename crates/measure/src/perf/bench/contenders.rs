@@ -13,7 +13,7 @@ use crate::register_cap::{RegisterCap, capped};
 #[derive(Clone, Copy)]
 pub struct Contender<'b> {
     pub variant: &'static Variant,
-    /// The same in the shape in which it is launched.
+    /// The variant in the shape in which it is launched.
     pub launched: &'static Variant,
     pub peer: Option<&'b dyn Peer>,
     pub cap: Option<RegisterCap>,

@@ -33,7 +33,7 @@ pub struct First {
 }
 
 impl First {
-    /// The same for the row of a run that does this amount of work in this time.
+    /// The facts for the row of a run that does this amount of work in this time.
     pub fn with_rate(self, done: f64, run_s: f64) -> OnSeveral {
         OnSeveral {
             rate_per_s: done / run_s.max(1e-12),
