@@ -1,7 +1,5 @@
 //! The parts of a case that are drawn and saved: `harness run`.
 
-use crate::case::LabCase;
-
 /// A case's field as files and pictures have it.
 pub struct View {
     /// The points that files hold.
@@ -30,12 +28,17 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// The grid of a case's buffer, with points as [`LabCase::axes`] has them: named in
+    /// The grid of the buffer `name`, with points as a case's `axes` has them: named in
     /// alphabetical order along x, y, z.
-    pub fn of(case: &dyn LabCase, name: &'static str, origin: f64, spacing: f64) -> Lattice {
+    pub fn new(
+        name: &'static str,
+        points: Vec<(&'static str, u64)>,
+        origin: f64,
+        spacing: f64,
+    ) -> Lattice {
         let mut stride = 1;
         let mut named = Vec::new();
-        for (axis, points) in case.axes(name) {
+        for (axis, points) in points {
             named.push((axis, (points as u32, stride)));
             stride *= points as usize;
         }

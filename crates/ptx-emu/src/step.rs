@@ -17,9 +17,10 @@ impl BlockRunner<'_> {
         let mut pc = warp.groups[index].pc;
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
-        let patience = match alone {
-            true if warp.lane_splits == 0 => self.turn.patience,
-            _ => self.turn.patience.min(PATIENCE),
+        let patience = if alone && warp.lane_splits == 0 {
+            self.turn.patience
+        } else {
+            self.turn.patience.min(PATIENCE)
         };
         let stays_together = |pc: u32| code.infos[pc as usize].stays_together;
         // Where lanes that run apart come to a place at which they stay together, they wait.

@@ -405,10 +405,10 @@ mod tests {
     #[test]
     fn lattices_follow_the_axes() {
         let case = host::wave3d::Wave3d::new([5, 6, 7], 1).unwrap();
-        let lattice = Lattice::of(&case, "u", 0.0, 10.0);
+        let lattice = Lattice::new("u", case.axes("u"), 0.0, 10.0);
         assert_eq!(lattice.axes, [(5, 42), (6, 7), (7, 1)]);
         let case = host::wave2d::Wave2d::new(5, 6, 1, "empty-box").unwrap();
-        let lattice = Lattice::of(&case, "u1", 0.0, 1.0);
+        let lattice = Lattice::new("u1", case.axes("u1"), 0.0, 1.0);
         assert_eq!(lattice.axes, [(5, 1), (6, 5), (1, 30)]);
     }
 

@@ -191,7 +191,7 @@ impl LabCase for Poisson {
     fn view(&self) -> Option<View> {
         let spacing = 2.0 / f64::from(self.n() - 1);
         Some(View {
-            lattice: Lattice::of(self, "u", -1.0, spacing),
+            lattice: Lattice::new("u", self.axes("u"), -1.0, spacing),
             timestep: 1.0,
             slice: None,
             line: None,

@@ -197,7 +197,7 @@ impl LabCase for Wave2d {
     fn view(&self) -> Option<View> {
         let (Domain { n_x, n_y }, scene) = (self.domain(), self.scene());
         Some(View {
-            lattice: Lattice::of(self, "u1", 0.0, 1.0),
+            lattice: Lattice::new("u1", self.axes("u1"), 0.0, 1.0),
             timestep: 1.0,
             slice: Some(Slice {
                 first: 0,

@@ -292,7 +292,7 @@ impl LabCase for Wave3d {
 
     fn view(&self) -> Option<View> {
         Some(View {
-            lattice: Lattice::of(self, "u", 0.0, self.dx_m()),
+            lattice: Lattice::new("u", self.axes("u"), 0.0, self.dx_m()),
             timestep: self.dt_s(),
             slice: None,
             line: None,
