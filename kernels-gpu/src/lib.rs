@@ -28,8 +28,8 @@
 //!   folder.
 
 #![no_std]
-// A `match` on a bool and an `if` come out of LLVM as different PTX, and these kernels were measured
-// as they are.
+// A `match` on a bool and an `if` come out of LLVM as different PTX, and these kernels were
+// measured as they are.
 #![allow(clippy::match_bool)]
 
 // A kernel file thus uses the same names here and in a submission for the parts shared with the

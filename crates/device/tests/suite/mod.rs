@@ -576,7 +576,7 @@ pub fn a_long_plan_with_independent_commands_repeats(device: &dyn Device) {
     let expected = [(); 2].map(|()| HostBuffer::from(vec![0.0f32; 100_000]));
     let captured = session.capture().unwrap();
     if device.info().kind == DeviceKind::Cuda {
-        // After the fill and the copy, 5957 steps of 11 commands: more than 65,536 are no graph.
+        // After the fill and the copy, 5957 steps of 11 commands: a graph has 65,536 at most.
         let nodes = matches!(captured, Capture::Graph { nodes: 65_527, .. });
         assert!(nodes, "{captured:?}");
     }
