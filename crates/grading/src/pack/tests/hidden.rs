@@ -2,18 +2,6 @@
 
 use super::*;
 
-/// The submission that is known to be good, which does this first.
-fn before_recording(body: &str) -> Sources {
-    let own = LAUNCH
-        .split_once("// RECORD")
-        .unwrap()
-        .1
-        .split_once("// END")
-        .unwrap()
-        .0;
-    sources(&format!("{body}\n{own}"))
-}
-
 /// Students are shown nothing that came from a hidden case: those are recorded by another process,
 /// and last.
 #[test]

@@ -5,14 +5,7 @@ use sandbox::ResourceLimits;
 
 /// The fault of each case, by its name, of a submission that does this first.
 fn cases_of(body: &str, options: Options) -> Vec<(String, Option<NotRecorded>)> {
-    let own = LAUNCH
-        .split_once("// RECORD")
-        .unwrap()
-        .1
-        .split_once("// END")
-        .unwrap()
-        .0;
-    let bundle = packed(&sources(&format!("{body}\n{own}")), options).unwrap();
+    let bundle = packed(&before_recording(body), options).unwrap();
     let cases = bundle.cases.into_iter();
     cases.map(|case| (case.name, case.plan.err())).collect()
 }
