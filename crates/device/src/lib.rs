@@ -66,7 +66,7 @@
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
-//! | `params.rs`, `pieces.rs`, `share.rs` | for a device in another crate: a launch's arguments as bytes, a buffer's parts, this process's devices |
+//! | `params.rs`, `pieces.rs`, `share.rs` | for other crates: argument bytes, parts, own devices |
 //!
 //! # Limits
 //!
