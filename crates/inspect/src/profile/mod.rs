@@ -12,7 +12,6 @@ use device::run::run_once;
 use device::{Device, Error, NamedBuffers};
 use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
-use host::labs;
 use lab::{Cpu, Lab, LabCase, Variant};
 
 use crate::toolkit::Toolkit;
@@ -80,13 +79,14 @@ compiler made of several lines count with one that always runs with them, the on
 Bytes that must move are those that no cache, however good, could save the variant.
 Times are not measured here: `harness perf` does that, on a GPU.";
 
-/// Profiles a lab.
+/// Profiles one of these labs.
 ///
 /// # Errors
 ///
 /// Invalid arguments. A kernel that fails or a wrong result is not an error: it is in the report.
 pub fn run(
     args: &ProfileArgs,
+    labs: &[&'static Lab],
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
@@ -95,14 +95,7 @@ pub fn run(
         sanitize: Sanitize::NONE,
         ..Options::default()
     });
-    run_on(
-        args,
-        labs(),
-        submitted,
-        &device,
-        &mut Sources::default(),
-        out,
-    )
+    run_on(args, labs, submitted, &device, &mut Sources::default(), out)
 }
 
 fn run_on(
