@@ -27,7 +27,9 @@
 //! 4. `CaseWork::time_beside` in `engine/speed.rs` measures the ratio to a reference or to the
 //!    device's limit. [`lab_spec::PerformanceSpec::earned`] maps the ratio to points, linearly from
 //!    `zero` to `full`.
-//! 5. `Totals::of` in `report.rs` adds them up.
+//! 5. `add_counted` in `engine/mod.rs` gives the points for exact counts, such as sectors of global
+//!    memory, by [`lab_spec::CountSpec::earned`].
+//! 6. `Totals::of` in `report.rs` adds them up.
 //!
 //! # Spine
 //!
