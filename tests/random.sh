@@ -9,7 +9,7 @@ seed=${2:-1000}
 tried=0
 failed=
 while [ "$tried" -lt "$count" ]; do
-    if ! RANDOM_FUNCTIONS=500 RANDOM_SEED=$seed cargo test --quiet -p cuda-std-tests --test random; then
+    if ! RANDOM_FUNCTIONS=500 RANDOM_SEED=$seed cargo test --quiet -p cuda-std-tests random; then
         failed="$failed $seed"
     fi
     tried=$((tried + 500))

@@ -2,7 +2,7 @@
 //! `llc -O0` too: what rustc or LLVM break for one of them is seen (Wang and Jung, "Rustlantis:
 //! Randomized Differential Testing of the Rust Compiler").
 //!
-//! `RANDOM_FUNCTIONS=500 RANDOM_SEED=2 cargo test -p cuda-std-tests --test random` tries others,
+//! `RANDOM_FUNCTIONS=500 RANDOM_SEED=2 cargo test -p cuda-std-tests random` tries others,
 //! and `tests/random.sh` 20,000.
 
 use cuda_std_tests::{Launch, devices};

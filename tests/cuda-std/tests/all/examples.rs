@@ -276,7 +276,7 @@ fn no_example_is_forgotten() {
         assert!(
             tested.contains(kernel),
             "{place}: nothing launches the example `{kernel}`: add its launch, and what it gives, to \
-             `examples` in tests/cuda-std/tests/examples.rs"
+             `examples` in tests/cuda-std/tests/all/examples.rs"
         );
     }
     assert_eq!(tested.len(), std_examples::EXAMPLES.len());

@@ -1,9 +1,7 @@
 //! Warps, atomics, state spaces and conditions, on the emulated device and a GPU.
 
 #[cfg(target_os = "linux")]
-#[path = "library/panics.rs"]
 mod panics;
-#[path = "library/raw.rs"]
 mod raw;
 
 use cuda_std_tests::{Launch, devices};

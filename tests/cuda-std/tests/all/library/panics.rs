@@ -128,7 +128,7 @@ fn fault(module: &Module, wrong: usize, most: u32) -> (String, String) {
 
 /// The line of the kernels' file that has this text.
 fn line_of(text: &str) -> usize {
-    let lines = include_str!("../../panics/src/lib.rs").lines();
+    let lines = include_str!("../../../panics/src/lib.rs").lines();
     1 + lines.take_while(|line| !line.contains(text)).count()
 }
 
@@ -140,7 +140,7 @@ fn in_its_own_process(name: &str, test: fn()) {
     if device().is_none() {
         return skip(Need::Gpu, "no CUDA device of compute capability 9.0");
     }
-    let name = format!("panics::{name}");
+    let name = format!("library::panics::{name}");
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--nocapture"])
         .env(IN_ITS_PROCESS, "1")
