@@ -46,7 +46,8 @@ pub struct Work {
 
 /// One size, parameters, seed of a lab. Each lab's type of cases implements it.
 ///
-/// As text a case is its label: short, and unique among the lab's cases.
+/// As text a case is its label: short, and unique among the lab's cases. It begins with the size;
+/// commas part that from timesteps and what else the case has.
 pub trait LabCase: Any + Display + Send + Sync {
     /// The problem as a submission's host code gets it: the JSON of the `Problem` of the lab's
     /// module in [`plan`].

@@ -19,8 +19,8 @@ pub enum Counterpart {
 pub struct CudaKernels {
     /// The source's name.
     pub file: &'static str,
-    /// Its name in rows, built without contraction.
-    pub language: &'static str,
+    /// The form of the kernels in rows, `shared tile`; none for the plain one.
+    pub form: Option<&'static str>,
     /// The kernel that computes, with its lab's name: it is built with contraction too, where that
     /// changes it.
     pub kernel: String,

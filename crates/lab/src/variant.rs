@@ -185,7 +185,7 @@ impl Variant {
         let lab = self.module.name();
         let kernels = CudaKernels {
             file,
-            language: "CUDA C++",
+            form: None,
             kernel: format!("{lab}_{kernel}"),
             relaunch: None,
         };

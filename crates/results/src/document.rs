@@ -4,6 +4,8 @@
 //! `docs/reference/perf-json.md` describes it field by field.
 
 mod file;
+mod label;
+mod language;
 mod ratio;
 
 use device::telemetry::{About, Sample};
@@ -18,6 +20,8 @@ use crate::bound::Bound;
 use crate::counted::Counted;
 use crate::spent::Spent;
 use device::cpu::CpuInfo;
+pub use label::CaseLabel;
+pub use language::Language;
 pub use ratio::Ratio;
 use ratio::with_interval;
 
@@ -146,7 +150,7 @@ pub struct CaseResults {
     /// The variant that `vs_first` compares with.
     pub first_variant: String,
     /// The case, as `--case` and tables have it.
-    pub case: String,
+    pub case: CaseLabel,
     /// Timesteps of a run, if the case has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timesteps: Option<u64>,
@@ -178,7 +182,7 @@ pub struct Row {
     pub variant: String,
     /// A peer's language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
+    pub language: Option<Language>,
     /// A peer's compiler, with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_by: Option<String>,
@@ -192,7 +196,7 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
     /// The case, as in [`CaseResults`].
-    pub case: String,
+    pub case: CaseLabel,
     /// Its figures, or why there are none.
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -505,7 +509,12 @@ impl OnSeveral {
 
 impl Row {
     /// A row of a variant of ours as it is.
-    pub fn new(device: impl ToString, variant: &str, case: String, outcome: Outcome) -> Row {
+    pub fn new(
+        device: impl ToString,
+        variant: &str,
+        case: impl Into<CaseLabel>,
+        outcome: Outcome,
+    ) -> Row {
         Row {
             device: device.to_string(),
             variant: variant.to_owned(),
@@ -514,7 +523,7 @@ impl Row {
             capped: None,
             shape: None,
             gpus: None,
-            case,
+            case: case.into(),
             outcome,
         }
     }
@@ -546,15 +555,10 @@ impl Row {
 
     /// `naive`; of a peer `naive, CUDA C++`; of several GPUs `naive, 2 GPUs`.
     pub fn name(&self) -> String {
-        let language = self.language.iter().cloned();
+        let language = self.language.iter().map(Language::to_string);
         let gpus = self.gpus.map(|gpus| count(gpus as usize, "GPU"));
         let parts = [self.variant.clone()].into_iter().chain(language);
         parts.chain(gpus).collect::<Vec<String>>().join(", ")
-    }
-
-    /// The case without timesteps and what else it says: `512^3`.
-    pub fn size(&self) -> &str {
-        self.case.split(", ").next().unwrap_or(&self.case)
     }
 
     /// `naive on cuda`.

@@ -4,7 +4,9 @@
 use lab::Cpu;
 
 use crate::bound::Bound;
-use crate::document::{CaseResults, Correctness, Figures, Ratio, Reference, Results, Row};
+use crate::document::{
+    CaseResults, Correctness, Figures, Language, Ratio, Reference, Results, Row,
+};
 
 /// A row, and those that it may be compared with.
 #[derive(Debug, Clone, Copy)]
@@ -108,9 +110,9 @@ impl<'c> RowView<'c> {
     pub fn cuda_peers(&self) -> impl Iterator<Item = &'c Row> {
         let RowView { case, row, .. } = *self;
         case.rows.iter().filter(move |peer| {
-            let language = peer.language.as_deref().unwrap_or_default();
             let is_right = |figures: &Figures| figures.result != Correctness::Wrong;
-            language.starts_with("CUDA C++")
+            let in_cuda = peer.language.as_ref().is_some_and(Language::is_cuda_cpp);
+            in_cuda
                 && row.language.is_none()
                 && (&peer.device, &peer.variant) == (&row.device, &row.variant)
                 && peer.figures().is_some_and(is_right)

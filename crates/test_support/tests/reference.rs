@@ -28,6 +28,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("Duration", "object: `secs`, `nanos`"),
     ("toml::Value", "value or range"),
     ("Seconds", "by `Phase`: number"),
+    ("CaseLabel", "text"),
+    ("Language", "text"),
 ];
 
 /// A field of a struct, or a variant of an enum with its fields.

@@ -21,7 +21,7 @@ pub fn variants() -> Vec<Variant> {
         .with_cuda(CUDA, "naive")
         .with_counterpart(Counterpart::Cuda(CudaKernels {
             file: CUDA,
-            language: "CUDA C++, shared tile",
+            form: Some("shared tile"),
             kernel: "wave2d_tile".to_owned(),
             relaunch: Some(as_tile),
         }))

@@ -9,6 +9,7 @@ use super::nvcc::{Build, Nvcc};
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 use host::solutions::program;
 use output_files::digest::sha256;
+use results::Language;
 
 /// A source, and the kernels in it that replace those of variants.
 #[derive(Debug)]
@@ -73,11 +74,7 @@ pub fn compile(
     for &(variant, kernels) in &source.kernels {
         let peer = |ptx: &str, fuses: bool| CudaPeer {
             about: About {
-                language: if fuses {
-                    format!("{}, FMA", kernels.language)
-                } else {
-                    kernels.language.to_owned()
-                },
+                language: Language::cuda_cpp(kernels.form.into_iter().chain(fuses.then_some("FMA"))),
                 built_by: nvcc.names(build(fuses)),
                 lab: source.lab.name,
                 variant: &variant.name,
@@ -146,6 +143,7 @@ impl Peer for CudaPeer {
 #[cfg(test)]
 mod tests {
     use host::labs;
+    use results::Language;
 
     use super::sources;
 
@@ -170,7 +168,8 @@ mod tests {
             let file = format!("kernels-gpu/solutions/{lab}/{}", source.file);
             assert!(page.contains(&file), "the page lacks {file}");
             for (variant, kernels) in source.kernels {
-                let row = format!("| {lab} | `{}` | {} |", variant.name, kernels.language);
+                let language = Language::cuda_cpp(kernels.form);
+                let row = format!("| {lab} | `{}` | {language} |", variant.name);
                 assert!(page.contains(&row), "the page lacks {row}");
             }
         }

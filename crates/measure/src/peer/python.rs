@@ -16,6 +16,7 @@ use device::{
 use lab::{Counterpart, Lab, LabCase, Script, Variant};
 use output_files::ScratchFolder;
 use plan::{BufferId, Plan};
+use results::Language;
 use serde_json::json;
 
 use crate::perf::timed_run::{About, Peer, PeerFailure, RunError, TimedRun};
@@ -96,7 +97,7 @@ pub fn peers(labs: &[&'static Lab], with: &Installed) -> Vec<PythonPeer> {
     });
     let peers = scripts.map(|(lab, variant, script)| PythonPeer {
         about: About {
-            language: with.toolkit.language.to_owned(),
+            language: Language::Other(with.toolkit.language.to_owned()),
             built_by: format!("{} {}", with.toolkit.module, with.version),
             lab: lab.name,
             variant: &variant.name,

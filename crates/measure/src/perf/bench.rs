@@ -132,7 +132,7 @@ impl Bench<'_> {
         CaseResults {
             lab: self.lab.name.to_owned(),
             first_variant: self.first_variant().to_owned(),
-            case: self.case.label(),
+            case: self.case.label().into(),
             timesteps: self.case.timesteps(),
             rows: Vec::new(),
             counted: None,

@@ -7,6 +7,7 @@ use device::{
 };
 use lab::{LabCase, Variant};
 use plan::Plan;
+use results::Language;
 use thiserror::Error;
 
 /// A prepared run of a case on a device, which can be repeated. Every method can fail with the
@@ -24,8 +25,8 @@ pub struct TimedRun<'d> {
 /// A peer as its rows describe it.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// The language that it is written in, as a row shows it: `CUDA C++`.
-    pub language: String,
+    /// The language that it is written in.
+    pub language: Language,
     /// The compiler with its version: `nvcc 13.0.88 -O3 -arch=compute_90 -fmad=false`.
     pub built_by: String,
     pub lab: &'static str,

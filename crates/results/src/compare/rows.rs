@@ -84,7 +84,7 @@ fn rows(results: &Results) -> impl Iterator<Item = (RowName, &Row)> {
     results.rows().map(|RowView { case, row, .. }| {
         let name = RowName {
             lab: case.lab.clone(),
-            case: row.case.clone(),
+            case: row.case.to_string(),
             device: row.device.clone(),
             name: row.name(),
             gpus: row.gpus,

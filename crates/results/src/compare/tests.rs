@@ -91,7 +91,7 @@ fn document(rows: Vec<Row>) -> Results {
         cases: vec![CaseResults {
             lab: "lab".to_owned(),
             first_variant: "variant-0".to_owned(),
-            case: "100x100".to_owned(),
+            case: "100x100".to_owned().into(),
             timesteps: None,
             rows,
             counted: None,

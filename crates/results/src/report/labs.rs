@@ -51,7 +51,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .left("unit", |ladder| {
             format!("1e9 {}/s", ladder.best().figures.unit)
         })
-        .left("case", |ladder| ladder.best().of.case.case.clone())
+        .left("case", |ladder| ladder.best().of.case.case.to_string())
         .add_to(page, |_| "");
     page.remark(
         "On each lab's largest case. CUDA C++: the best variant's kernels written in it, the fastest build. Limit: the most that the memory or the arithmetic that binds the best variant allows, measured in the same run. ±: half of the 95 % confidence interval. Ratios above 1: the best is faster.",

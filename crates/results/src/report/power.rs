@@ -79,7 +79,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         table
             .right("began, s", |(_, trace)| Some(three(trace.began_s)))
             .left("device", |(_, trace)| trace.device.clone())
-            .left("case", |(case, _)| case.case.clone())
+            .left("case", |(case, _)| case.case.to_string())
             .add_to(page, |_| "");
         page.command(command);
     });

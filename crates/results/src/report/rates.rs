@@ -25,7 +25,7 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
                     .map(|timed| {
                         let case = &timed.of.case.case;
                         let heading = match measurements.len() {
-                            1 => case.clone(),
+                            1 => case.to_string(),
                             _ => format!("{case}, measurement {}", index + 1),
                         };
                         Timed { heading, ..timed }

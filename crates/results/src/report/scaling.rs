@@ -66,7 +66,7 @@ fn series(results: &Results, of: impl Fn(&OnSeveral) -> Option<f64>, first: f64)
         let points: Vec<(f64, f64)> = [(gpus(fewest), first)].into_iter().chain(points).collect();
         if points.len() > 1 {
             all.push(Series {
-                name: fewest.size().to_owned(),
+                name: fewest.case.size().to_owned(),
                 points,
                 shape: Shape::Line,
                 colour: Some(at),

@@ -50,7 +50,7 @@ pub struct BySize {
 pub fn table(lab: &LabResults<'_>, look: Look) -> Option<BySize> {
     let mut names: Vec<&str> = Vec::new();
     let mut sizes = Vec::new();
-    for (case, name) in lab.cases.iter().zip(&lab.sizes) {
+    for (case, size) in lab.cases.iter().zip(&lab.sizes) {
         for device in &lab.devices {
             let is_here = |one: &RowView<'_>| {
                 std::ptr::eq(one.case, case) && one.row.device == *device && is_variant(one.row)
@@ -62,7 +62,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<BySize> {
                 }
             }
             sizes.push(Size {
-                name,
+                name: &size.name,
                 device,
                 variants,
             });

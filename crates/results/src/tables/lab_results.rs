@@ -15,29 +15,48 @@ pub(super) struct LabResults<'c> {
     pub(super) references: &'c [Reference],
     /// The parts that the cases' labels have in common.
     pub(super) common: String,
-    /// The parts in which they differ.
-    pub(super) sizes: Vec<String>,
+    /// The parts in which they differ, of each case.
+    pub(super) sizes: Vec<Differing<'c>>,
     /// The devices on which something was timed, or should have been; without the CPU.
     pub(super) devices: Vec<&'c str>,
 }
 
+/// The parts of a case's label that the others of its lab do not have in common; none of a case
+/// that is alone.
+pub(super) struct Differing<'c> {
+    parts: Vec<&'c str>,
+    /// All of them.
+    pub(super) name: String,
+}
+
+impl<'c> Differing<'c> {
+    /// The first of the parts, which is the size where cases differ by it.
+    pub(super) fn first(&self) -> Option<&'c str> {
+        self.parts.first().copied()
+    }
+}
+
 impl<'c> LabResults<'c> {
     pub(super) fn new(cases: &'c [CaseResults], references: &'c [Reference]) -> LabResults<'c> {
-        let split = |case: &'c CaseResults| case.case.split(", ").collect::<Vec<&str>>();
-        let labels: Vec<Vec<&str>> = cases.iter().map(split).collect();
+        let parts_of = |case: &'c CaseResults| case.case.parts().collect::<Vec<&str>>();
+        let labels: Vec<Vec<&str>> = cases.iter().map(parts_of).collect();
         let is_common = |at: usize, part: &str| {
             let mut others = labels.iter();
             others.all(|label| label.get(at) == Some(&part))
         };
-        let parts = |label: &[&str], common: bool| {
-            let parts = label
-                .iter()
-                .enumerate()
-                .filter(|(at, part)| is_common(*at, part) == common);
+        let parts = |label: &[&'c str], common: bool| -> Vec<&'c str> {
+            let parts = label.iter().copied().enumerate();
             parts
-                .map(|(_, part)| *part)
-                .collect::<Vec<&str>>()
-                .join(", ")
+                .filter(|(at, part)| is_common(*at, part) == common)
+                .map(|(_, part)| part)
+                .collect()
+        };
+        let differing = |label: &Vec<&'c str>| {
+            let parts = parts(label, false);
+            Differing {
+                name: parts.join(", "),
+                parts,
+            }
         };
         let mut devices: Vec<&str> = Vec::new();
         for row in cases.iter().flat_map(|case| &case.rows) {
@@ -51,8 +70,8 @@ impl<'c> LabResults<'c> {
             references,
             common: labels
                 .first()
-                .map_or(String::new(), |label| parts(label, true)),
-            sizes: labels.iter().map(|label| parts(label, false)).collect(),
+                .map_or(String::new(), |label| parts(label, true).join(", ")),
+            sizes: labels.iter().map(differing).collect(),
             devices,
         }
     }
@@ -63,11 +82,14 @@ impl<'c> LabResults<'c> {
 
     /// A case's name among the others; empty if there is only one.
     pub(super) fn size(&self, case: &CaseResults) -> &str {
-        let at = self
-            .cases
-            .iter()
-            .position(|other| std::ptr::eq(other, case));
-        at.map_or("", |at| &self.sizes[at])
+        self.differing(case).map_or("", |own| &own.name)
+    }
+
+    /// The parts of its label that tell a case from the others.
+    pub(super) fn differing(&self, case: &CaseResults) -> Option<&Differing<'c>> {
+        let mut all = self.cases.iter().zip(&self.sizes);
+        let own = all.find(|(other, _)| std::ptr::eq(*other, case));
+        own.map(|(_, parts)| parts)
     }
 
     /// The lab, the device, the unit; and how fast the CPU is.

@@ -158,7 +158,7 @@ fn limits(lab: &LabResults<'_>) -> Option<String> {
         .filter(|one| is_variant(one.row) && (!of_fastest || is_fastest(one.row)));
     let bound = rows.filter_map(|one| {
         let name = if several {
-            lab.size(one.case).split(", ").next()?.to_owned()
+            lab.differing(one.case)?.first()?.to_owned()
         } else {
             one.row.variant.clone()
         };

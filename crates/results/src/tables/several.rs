@@ -113,7 +113,7 @@ pub fn lines(results: &Results) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     for case in &results.cases {
         for (at, row) in case.rows.iter().enumerate() {
-            let is_first = at == 0 || case.rows[at - 1].size() != row.size();
+            let is_first = at == 0 || case.rows[at - 1].case.size() != row.case.size();
             lines.push(Line {
                 row,
                 steps: case.timesteps.unwrap_or(0),
@@ -132,7 +132,7 @@ pub fn columns<'l, 'r>(
 ) -> Table<'l, Line<'r>> {
     let table = Table::new(lines).left("size", |line| {
         if line.is_first {
-            line.row.size().to_owned()
+            line.row.case.size().to_owned()
         } else {
             String::new()
         }

@@ -3,7 +3,7 @@
 mod made_up;
 
 use super::*;
-use crate::document::{CaseResults, Outcome, Reference, Row};
+use crate::document::{CaseResults, Language, Outcome, Reference, Row};
 use crate::ratios::is_cpu;
 use made_up::{
     check_ends, figures, make_impossible, make_noisy, make_wrong, matadd, membench, poisson,
@@ -108,7 +108,7 @@ fn the_faster_of_two_peers_counts_if_it_is_a_result() {
         let mut rows = case
             .rows
             .iter_mut()
-            .filter(|row| row.language.as_deref() == Some("CUDA C++"));
+            .filter(|row| row.language == Some(Language::cuda_cpp([])));
         of(rows.next().unwrap().figures_mut().unwrap());
     };
     // Not against the slower one: that would flatter.

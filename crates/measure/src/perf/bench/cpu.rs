@@ -13,7 +13,7 @@ use super::speedups::compare_with_cpu;
 use crate::perf::interleaved::{SEGMENTS, are_apart};
 use exit::CommandError;
 use lab::run::explain;
-use results::{Clock, Correctness, Figures, Outcome, Row};
+use results::{CaseLabel, Clock, Correctness, Figures, Outcome, Row};
 use select::devices::Wanted;
 use terminal::progress::{Bar, NoProgress, Progress};
 
@@ -21,8 +21,7 @@ use terminal::progress::{Bar, NoProgress, Progress};
 pub struct References {
     /// Serial first.
     pub rows: Vec<Row>,
-    /// The case's label.
-    pub case: String,
+    pub case: CaseLabel,
     pub outputs: NamedBuffers,
 }
 
@@ -91,7 +90,7 @@ impl Bench<'_> {
         compare_with_cpu(&mut rows, &known);
         Ok(References {
             rows,
-            case: case.label(),
+            case: case.label().into(),
             outputs,
         })
     }

@@ -66,7 +66,7 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
     let mut reporters = Reporters::begin(begun, outputs, Instant::now(), false, &mut out).unwrap();
     let case = |name: &str| {
         Event::CaseDone(results::CaseResults {
-            case: name.to_owned(),
+            case: name.to_owned().into(),
             ..measured.cases[0].clone()
         })
     };
@@ -74,7 +74,7 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
         // As another program does: this one reads nothing that it is going to replace.
         let text = std::fs::read_to_string(&file).unwrap();
         let results = Results::parse(&text).unwrap();
-        let cases = results.cases.into_iter().map(|case| case.case);
+        let cases = results.cases.iter().map(|case| case.case.to_string());
         (results.interrupted, cases.collect::<Vec<_>>())
     };
     assert!(!file.exists());

@@ -6,7 +6,7 @@ use lab::{LabCase, Variant};
 
 use super::*;
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
-use results::{Correctness, Outcome, Row};
+use results::{Correctness, Language, Outcome, Row};
 
 /// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
@@ -45,7 +45,7 @@ impl Peer for Other {
 fn peers_are_timed_in_turns_checked_and_compared() {
     let peer = |language: &str, broken| -> Box<dyn Peer> {
         let about = About {
-            language: language.to_owned(),
+            language: language.to_owned().into(),
             built_by: "otherc 1.0 -O3".to_owned(),
             lab: "doubling",
             variant: "twofold",
@@ -91,7 +91,7 @@ fn peers_are_timed_in_turns_checked_and_compared() {
 fn what_rounds_differently_is_not_called_wrong() {
     let peer = |rounds_differently| -> Box<dyn Peer> {
         let about = About {
-            language: format!("CUDA C++ {rounds_differently}"),
+            language: format!("CUDA C++, {rounds_differently}").into(),
             built_by: "otherc 1.0 -ffast-math".to_owned(),
             lab: "doubling",
             variant: "naive",
@@ -156,7 +156,7 @@ fn a_shape_that_was_named_has_its_variants_peers() {
 /// `x4` was found.
 fn with_peer_of_twofold(variant: &str) -> Run {
     let about = About {
-        language: "CUDA C++".to_owned(),
+        language: Language::cuda_cpp([]),
         built_by: "otherc 1.0 -O3".to_owned(),
         lab: "doubling",
         variant: "twofold",

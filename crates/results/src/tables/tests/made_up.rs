@@ -33,7 +33,7 @@ impl MadeUpLab {
         let cases = sizes.iter().enumerate().map(|(index, size)| CaseResults {
             lab: self.name.to_owned(),
             first_variant: self.variants[0].0.to_owned(),
-            case: size.0.clone(),
+            case: size.0.clone().into(),
             timesteps: size.2,
             rows: self.rows(size, index == 0),
             counted: None,
@@ -47,7 +47,7 @@ impl MadeUpLab {
         if has_cpu {
             for (variant, rate) in ["serial", "parallel"].into_iter().zip(self.cpu_rates) {
                 let mut row = self.row(size, variant, rate);
-                (row.device, row.case) = ("cpu".to_owned(), self.cpu_case.to_owned());
+                (row.device, row.case) = ("cpu".to_owned(), self.cpu_case.to_owned().into());
                 let figures = row.figures_mut().unwrap();
                 (figures.bound, figures.vs_first) = (None, None);
                 (figures.batched, figures.bytes_per_s) = (None, None);
@@ -63,7 +63,7 @@ impl MadeUpLab {
             rows.push(row);
             for (_, language, speed) in self.peers.iter().filter(|(of, ..)| of == variant) {
                 let mut row = self.row(size, variant, rate * speed);
-                row.language = Some((*language).to_owned());
+                row.language = Some((*language).to_owned().into());
                 row.built_by = Some("nvcc 13.0.88 -O3 -arch=native".to_owned());
                 row.figures_mut().unwrap().vs_variant = Some(ratio(*speed));
                 rows.push(row);
