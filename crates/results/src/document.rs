@@ -19,7 +19,8 @@ use crate::counted::Counted;
 use crate::spent::Spent;
 use device::cpu::CpuInfo;
 pub use figures::{
-    Batched, CheckedSteps, Clock, CodeLines, Conditions, Correctness, Figures, OnSeveral,
+    Batched, CheckedSteps, Clock, CodeLines, Comparisons, Conditions, Correctness, Figures,
+    Judgement, OnDevice, OnSeveral, Workload,
 };
 pub use label::CaseLabel;
 pub use language::Language;
@@ -29,7 +30,7 @@ pub use ratio::Ratio;
 pub const COMMAND: &str = "perf";
 
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may
-/// be added without. Versions 2 and 3, and version 1 of `perf --gpus`, are read too.
+/// be added without. A document of another version is refused.
 pub const SCHEMA_VERSION: u32 = 4;
 
 /// A measurement: what `harness perf --json` writes.
@@ -278,10 +279,16 @@ impl Row {
         }
     }
 
+    /// Whether it is marked as the fastest of its device's variants.
+    pub fn is_fastest(&self) -> bool {
+        self.figures()
+            .is_some_and(|figures| figures.compared.is_fastest)
+    }
+
     /// Whether the result is right, where the row has one.
     pub fn correctness(&self) -> Option<Correctness> {
         match &self.outcome {
-            Outcome::Timed(figures) => Some(figures.result),
+            Outcome::Timed(figures) => Some(figures.judgement.result),
             Outcome::Computed { result } => Some(*result),
             _ => None,
         }

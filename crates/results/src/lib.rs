@@ -17,7 +17,8 @@
 //!
 //! | file                    | what it holds                                                 |
 //! |-------------------------|---------------------------------------------------------------|
-//! | `document.rs`           | results, cases, rows, figures                                 |
+//! | `document.rs`           | results, cases, rows                                          |
+//! | `document/figures.rs`   | figures of a row: times, work, comparisons, judgement         |
 //! | `document/file.rs`      | a document as a whole: begun, written, read                   |
 //! | `ratios.rs`             | a row, and what it may be compared with                       |
 //! | `counted.rs`            | what the emulated device counted                              |

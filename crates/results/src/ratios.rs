@@ -5,7 +5,7 @@ use lab::Cpu;
 
 use crate::bound::Bound;
 use crate::document::{
-    CaseResults, Correctness, Figures, Language, Ratio, Reference, Results, Row,
+    CaseResults, Comparisons, Figures, Language, Ratio, Reference, Results, Row,
 };
 
 /// A row, and those that it may be compared with.
@@ -96,7 +96,7 @@ impl<'c> RowView<'c> {
     /// Time in CUDA C++ over its own: above 1, this one is faster. Of several builds, the fastest
     /// counts.
     pub fn vs_cuda(&self) -> Option<Ratio> {
-        let own_over_its = |peer: &Row| peer.figures()?.vs_variant;
+        let own_over_its = |peer: &Row| peer.figures()?.compared.vs_variant;
         let by_ratio = |a: &&Row, b: &&Row| {
             let ratio = |peer| own_over_its(peer).map_or(0.0, |ratio| ratio.estimate);
             ratio(*a).total_cmp(&ratio(*b))
@@ -110,7 +110,7 @@ impl<'c> RowView<'c> {
     pub fn cuda_peers(&self) -> impl Iterator<Item = &'c Row> {
         let RowView { case, row, .. } = *self;
         case.rows.iter().filter(move |peer| {
-            let is_right = |figures: &Figures| figures.result != Correctness::Wrong;
+            let is_right = |figures: &Figures| !figures.is_wrong();
             let in_cuda = peer.language.as_ref().is_some_and(Language::is_cuda_cpp);
             in_cuda
                 && row.language.is_none()
@@ -121,7 +121,7 @@ impl<'c> RowView<'c> {
 
     /// The limit that binds it.
     pub fn bound(&self) -> Option<Bound> {
-        self.with(Some(self.row))?.bound
+        self.result()?.on_device.bound
     }
 
     /// Our row of this variant on its device.
@@ -132,10 +132,14 @@ impl<'c> RowView<'c> {
         })
     }
 
-    /// Its figures, if they and the other's are results.
-    fn with(&self, other: Option<&Row>) -> Option<&'c Figures> {
-        let is_result = other?.figures()?.is_result();
-        let own = self.row.figures()?;
-        (is_result && own.is_result()).then_some(own)
+    /// Its comparisons, if its figures and the other's are results.
+    fn with(&self, other: Option<&Row>) -> Option<&'c Comparisons> {
+        let other_is_result = other?.figures()?.is_result();
+        Some(&self.result().filter(|_| other_is_result)?.compared)
+    }
+
+    /// Its figures, if they are results.
+    fn result(&self) -> Option<&'c Figures> {
+        self.row.figures().filter(|figures| figures.is_result())
     }
 }

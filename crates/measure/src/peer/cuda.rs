@@ -74,7 +74,9 @@ pub fn compile(
     for &(variant, kernels) in &source.kernels {
         let peer = |ptx: &str, fuses: bool| CudaPeer {
             about: About {
-                language: Language::cuda_cpp(kernels.form.into_iter().chain(fuses.then_some("FMA"))),
+                language: Language::cuda_cpp(
+                    kernels.form.into_iter().chain(fuses.then_some("FMA")),
+                ),
                 built_by: nvcc.names(build(fuses)),
                 lab: source.lab.name,
                 variant: &variant.name,

@@ -14,7 +14,7 @@ use super::timed_run::{RunError, TimedRun};
 use super::watch::{self, Watch};
 use crate::perf::stopwatch::Stopwatch;
 use results::spent::Phase;
-use results::{Batched, Clock, Figures};
+use results::{Batched, Clock, Figures, OnDevice};
 
 mod elsewhere;
 
@@ -252,7 +252,7 @@ impl<'p> Turn<'p> {
                 // One whole run by both clocks: its parts need not be alike.
                 let mut timed = sampled.finish(own_processes, Some(whole.0))?;
                 let figures = &mut timed.figures;
-                (figures.by, figures.segments) = (Some(whole.1), Some(SEGMENTS));
+                (figures.on_device.by, figures.segments) = (Some(whole.1), Some(SEGMENTS));
                 if are_apart(figures.run.median_s, whole.0) {
                     figures.run.doubt(Doubt::Segments {
                         segments_s: figures.run.median_s,
@@ -270,7 +270,7 @@ impl<'p> Turn<'p> {
                 let (by, no_graph) = (sampled.launching(), sampled.no_graph.clone());
                 let mut timed = sampled.finish(own_processes, None)?;
                 timed.turns_s = turns_s;
-                timed.figures.batched = batched.map(|(runs, run)| Batched {
+                timed.figures.on_device.batched = batched.map(|(runs, run)| Batched {
                     by,
                     no_graph,
                     runs,
@@ -533,9 +533,12 @@ impl<'p> Sampled<'p> {
         }
         Ok(Timed {
             figures: Figures {
-                by: Some(by),
-                conditions,
-                kernels: self.run.kernels()?,
+                on_device: OnDevice {
+                    by: Some(by),
+                    conditions,
+                    kernels: self.run.kernels()?,
+                    ..OnDevice::default()
+                },
                 ..Figures::new(isolated, self.clock, host_median_s)
             },
             turns_s: Vec::new(),

@@ -7,7 +7,7 @@ use stats::{BETWEEN_RUNS, Interval, Summary};
 use units::count;
 
 use super::change::{Change, Margin, compare};
-use crate::document::{Correctness, DeviceRecord, Figures, Outcome, Results, Row};
+use crate::document::{Batched, Correctness, DeviceRecord, Figures, Outcome, Results, Row};
 use crate::ratios::RowView;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -154,10 +154,15 @@ impl Compared {
             return;
         };
         self.foretold.add(&old.run, &new.run);
-        if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+        if let Some((old, new)) = batched(old).zip(batched(new)) {
             self.foretold.add(&old.run, &new.run);
         }
     }
+}
+
+/// Times back to back.
+fn batched(figures: &Figures) -> Option<&Batched> {
+    figures.on_device.batched.as_ref()
 }
 
 /// The verdicts on a row's times, isolated and batched.
@@ -197,13 +202,13 @@ fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> 
         Outcome::Computed { .. } => {
             vec![without_ratio(Change::Undecided, None, "it was not timed")]
         }
-        Outcome::Timed(new) if new.result == Correctness::Wrong => {
+        Outcome::Timed(new) if new.is_wrong() => {
             let new_s = Some(new.run.median_s);
             vec![without_ratio(Change::Broken, new_s, "its result is wrong")]
         }
         Outcome::Timed(new) => {
             let mut pairs = vec![pair(name.name.clone(), &old.run, &new.run)];
-            if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+            if let Some((old, new)) = batched(old).zip(batched(new)) {
                 pairs.push(pair(format!("{}, batched", name.name), &old.run, &new.run));
             }
             pairs
@@ -255,7 +260,8 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
     differ("harness", versions[0], versions[1]);
     let has_changed = |(name, figures): &(RowName, &Figures)| {
         let other = timed(new).find(|(other, _)| other == name);
-        let codes = other.map(|(_, other)| (&figures.code_sha256, &other.code_sha256));
+        let code = |figures: &Figures| figures.on_device.code_sha256.clone();
+        let codes = other.map(|(_, other)| (code(figures), code(other)));
         matches!(codes, Some((Some(old), Some(new))) if old != new)
     };
     let mut labs: Vec<String> = timed(old)

@@ -64,7 +64,7 @@ impl Machine {
 
 fn row(variant: &str, run: Summary) -> Row {
     let figures = Figures {
-        result: Correctness::Equal,
+        judgement: Correctness::Equal.into(),
         ..Figures::new(run.clone(), Clock::Device, run.median_s)
     };
     let outcome = Outcome::Timed(Box::new(figures));
@@ -201,8 +201,12 @@ fn what_else_happened_is_said() {
     changed[4].variant = "renamed".to_owned();
     let scattered = stats::Doubt::Scattered { spread: 0.2 };
     changed[2].figures_mut().unwrap().run.doubts.push(scattered);
-    old.cases[0].rows[0].figures_mut().unwrap().code_sha256 = Some("a".to_owned());
-    changed[0].figures_mut().unwrap().code_sha256 = Some("b".to_owned());
+    old.cases[0].rows[0]
+        .figures_mut()
+        .unwrap()
+        .on_device
+        .code_sha256 = Some("a".to_owned());
+    changed[0].figures_mut().unwrap().on_device.code_sha256 = Some("b".to_owned());
     new.interrupted = true;
     let compared = Compared::new(&old, &new, MARGIN);
     insta::assert_snapshot!(table::render(&compared, Look::PLAIN));

@@ -13,12 +13,6 @@ use crate::bound::Bound;
 pub struct Figures {
     /// Time of a whole run. On a device: alone, after its cache was flushed.
     pub run: Summary,
-    /// Time of a whole run among others, back to back; not for the CPU.
-    pub batched: Option<Batched>,
-    /// Timesteps of a run, if the case has some.
-    pub timesteps: Option<u64>,
-    /// How the commands of `run` reached the device; not for the CPU.
-    pub by: Option<Launching>,
     /// Which clock `run` is by.
     pub clock: Clock,
     /// Into how many equal segments each run was divided, if each sample of `run` is the time of
@@ -27,6 +21,28 @@ pub struct Figures {
     pub segments: Option<u32>,
     /// Median time of a whole run by the host's clock.
     pub host_median_s: f64,
+    /// Timesteps of a run, if the case has some.
+    pub timesteps: Option<u64>,
+    /// The work of a run, and its rate.
+    #[serde(flatten)]
+    pub work: Workload,
+    /// Empty for the CPU.
+    #[serde(flatten)]
+    pub on_device: OnDevice,
+    /// How it compares with other rows.
+    #[serde(flatten)]
+    pub compared: Comparisons,
+    /// Whether the result of the last timed run is right.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+    /// Of `--gpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_several: Option<OnSeveral>,
+}
+
+/// The work of a run, and its rate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
     /// The unit of `updates`.
     pub unit: String,
     /// Useful work of a run.
@@ -37,10 +53,33 @@ pub struct Figures {
     pub flops: u64,
     /// `updates` / time.
     pub updates_per_s: f64,
+}
+
+/// Facts of a run on a device. For the CPU all of them are missing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OnDevice {
+    /// Time of a whole run among others, back to back.
+    pub batched: Option<Batched>,
+    /// How the commands of `run` reached the device.
+    pub by: Option<Launching>,
     /// `bytes` / time; not for the CPU, whose caches hold many of them.
     pub bytes_per_s: Option<f64>,
     /// The limit that it cannot exceed, on a device whose limits were measured.
     pub bound: Option<Bound>,
+    /// Clocks, temperature, power while it was timed.
+    pub conditions: Option<Conditions>,
+    /// The kernels as the device compiled them: registers, local memory, occupancy.
+    pub kernels: Vec<KernelInfo>,
+    /// Lines of code of the variant, if this program has its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_lines: Option<CodeLines>,
+    /// SHA-256 of the PTX, or of what else the device was given.
+    pub code_sha256: Option<String>,
+}
+
+/// How a row compares with others of its case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Comparisons {
     /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
     pub vs_first: Option<Ratio>,
     /// For a peer, or under a cap of registers: the time of its variant over its own, turn by turn.
@@ -52,15 +91,11 @@ pub struct Figures {
     /// Whether it is the fastest of its device's several variants with a right result, or cannot be
     /// told from the fastest.
     pub is_fastest: bool,
-    /// Clocks, temperature, power while it was timed.
-    pub conditions: Option<Conditions>,
-    /// The kernels as the device compiled them: registers, local memory, occupancy.
-    pub kernels: Vec<KernelInfo>,
-    /// Lines of code of the variant, if this program has its source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code_lines: Option<CodeLines>,
-    /// SHA-256 of the PTX, or of what else the device was given.
-    pub code_sha256: Option<String>,
+}
+
+/// Whether a result is right.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
     /// Whether the result of the last timed run is right.
     pub result: Correctness,
     /// The timesteps that the CPU computed too, where it did not compute all: the result is right
@@ -69,9 +104,16 @@ pub struct Figures {
     pub checked_steps: Option<CheckedSteps>,
     /// The first difference, of a wrong result.
     pub mismatch: Option<String>,
-    /// Of `--gpus`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_several: Option<OnSeveral>,
+}
+
+impl From<Correctness> for Judgement {
+    /// One that needs no more words.
+    fn from(result: Correctness) -> Judgement {
+        Judgement {
+            result,
+            ..Judgement::default()
+        }
+    }
 }
 
 /// Lines of code of a variant.
@@ -164,7 +206,7 @@ impl std::fmt::Display for CheckedSteps {
 }
 
 /// Whether a result is right, and how that is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Correctness {
     /// It is what others are compared with.
@@ -176,6 +218,7 @@ pub enum Correctness {
     /// Beyond the tolerance, or not a number.
     Wrong,
     /// It was compared with nothing.
+    #[default]
     Unchecked,
 }
 
@@ -184,31 +227,14 @@ impl Figures {
     pub fn new(run: Summary, clock: Clock, host_median_s: f64) -> Figures {
         Figures {
             run,
-            batched: None,
-            timesteps: None,
-            by: None,
             clock,
             segments: None,
             host_median_s,
-            unit: String::new(),
-            updates: 0,
-            bytes: 0,
-            flops: 0,
-            updates_per_s: 0.0,
-            bytes_per_s: None,
-            bound: None,
-            vs_first: None,
-            vs_variant: None,
-            vs_cpu: None,
-            vs_serial: None,
-            is_fastest: false,
-            conditions: None,
-            kernels: Vec::new(),
-            code_lines: None,
-            code_sha256: None,
-            result: Correctness::Unchecked,
-            checked_steps: None,
-            mismatch: None,
+            timesteps: None,
+            work: Workload::default(),
+            on_device: OnDevice::default(),
+            compared: Comparisons::default(),
+            judgement: Judgement::default(),
             on_several: None,
         }
     }
@@ -217,11 +243,13 @@ impl Figures {
     pub fn with_work(self, work: Work, timesteps: Option<u64>) -> Figures {
         Figures {
             timesteps,
-            unit: work.unit.to_owned(),
-            updates: work.updates,
-            bytes: work.bytes,
-            flops: work.flops,
-            updates_per_s: work.updates as f64 / self.run.median_s.max(1e-12),
+            work: Workload {
+                unit: work.unit.to_owned(),
+                updates: work.updates,
+                bytes: work.bytes,
+                flops: work.flops,
+                updates_per_s: work.updates as f64 / self.run.median_s.max(1e-12),
+            },
             ..self
         }
     }
@@ -245,20 +273,25 @@ impl Figures {
 
     /// Useful work in a second, in billions, with its interval.
     pub fn giga_updates_per_s(&self) -> String {
-        let rate = self.updates_per_s / 1e9;
+        let rate = self.work.updates_per_s / 1e9;
         with_interval(rate, self.half_width_of_rate().map(|half| half / 1e9))
     }
 
     /// Half the width of the rate's interval, which follows from that of the time.
     pub fn half_width_of_rate(&self) -> Option<f64> {
         let [low, high] = self.run.interval_s?.map(|end| self.run.median_s / end);
-        Some(self.updates_per_s * (low - high) / 2.0)
+        Some(self.work.updates_per_s * (low - high) / 2.0)
+    }
+
+    /// Whether the result was compared, and differs.
+    pub fn is_wrong(&self) -> bool {
+        self.judgement.result == Correctness::Wrong
     }
 
     /// Whether the figures are shown: right, possible, and not of a device that was throttled
     /// throughout. How wide the interval is makes no difference.
     pub fn is_result(&self) -> bool {
-        self.run.withheld().is_none() && self.result != Correctness::Wrong
+        self.run.withheld().is_none() && !self.is_wrong()
     }
 }
 

@@ -49,7 +49,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             })
         })
         .left("unit", |ladder| {
-            format!("1e9 {}/s", ladder.best().figures.unit)
+            format!("1e9 {}/s", ladder.best().figures.work.unit)
         })
         .left("case", |ladder| ladder.best().of.case.case.to_string())
         .add_to(page, |_| "");

@@ -81,7 +81,7 @@ pub fn svg(measurements: &[&Results]) -> Result<String, CommandError> {
 
 /// In 1e9 updates per second.
 pub fn rate(timed: &Timed<'_>) -> f64 {
-    timed.figures.updates_per_s / 1e9
+    timed.figures.work.updates_per_s / 1e9
 }
 
 /// Variants of a case, each faster than those before it. There is one at least.
@@ -177,7 +177,7 @@ fn rungs(steps: &[Step<'_>]) -> Vec<Rung> {
             .collect::<Vec<String>>()
             .join(" ");
         Rung {
-            group: format!("{}, 1e9 {}/s", timed.heading, timed.figures.unit),
+            group: format!("{}, 1e9 {}/s", timed.heading, timed.figures.work.unit),
             label: timed.of.row.name(),
             value,
             limit: bound.map(|bound| value / bound.share),

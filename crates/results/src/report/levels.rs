@@ -33,15 +33,15 @@ impl<'r> Levelled<'r> {
         let counted = timed.of.case.counted.as_ref()?;
         let of_update = counted.level_bytes(&row.variant)?;
         let figures = timed.figures;
-        let updates = figures.updates as f64;
+        let updates = figures.work.updates as f64;
         let best = |rate: &Option<Rate>| Some(rate.as_ref()?.best_per_s);
         let limits = &device.limits;
         Some(Levelled {
-            flops: figures.flops as f64,
+            flops: figures.work.flops as f64,
             bytes: [
                 of_update.l1 * updates,
                 of_update.l2 * updates,
-                figures.bytes as f64,
+                figures.work.bytes as f64,
             ],
             best_per_s: [&limits.shared, &limits.l2, &limits.copy].map(best),
             timed,

@@ -60,8 +60,8 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
     let figures = rows[0].figures;
     let unit = unit(&rows[0]);
     let work = match figures.timesteps {
-        Some(_) => format!("{} in a timestep", figures.unit),
-        None => format!("{} in a run", figures.unit),
+        Some(_) => format!("{} in a timestep", figures.work.unit),
+        None => format!("{} in a run", figures.work.unit),
     };
     let right = rows.iter().filter(|timed| timed.figures.is_result());
     if let Some(x) = sizes(rows, &work) {
@@ -81,7 +81,7 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
         let bars = right.map(|timed| Bar {
             group: timed.heading.clone(),
             label: timed.label(),
-            value: timed.figures.updates_per_s / 1e9,
+            value: timed.figures.work.updates_per_s / 1e9,
             colour: usize::from(timed.of.row.device != "cpu"),
         });
         page.bars(
@@ -92,7 +92,7 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
 }
 
 fn unit(timed: &Timed<'_>) -> String {
-    format!("1e9 {}/s", timed.figures.unit)
+    format!("1e9 {}/s", timed.figures.work.unit)
 }
 
 fn table(page: &mut Page, rows: &[Timed<'_>]) {
@@ -106,7 +106,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
         .left("device", |timed| timed.of.row.device.clone())
         .right(time, |timed| Some(timed.figures.step_us()))
         .right("back to back", |timed| {
-            let batched = timed.figures.batched.as_ref()?;
+            let batched = timed.figures.on_device.batched.as_ref()?;
             Some(timed.figures.us_of_step(&batched.run))
         })
         .right(&unit(first), |timed| {
@@ -114,7 +114,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
         })
         .right("of limit", |timed| timed.of_limit())
         .right("registers", |timed| {
-            let kernels = timed.figures.kernels.iter();
+            let kernels = timed.figures.on_device.kernels.iter();
             let registers: Vec<String> = kernels
                 .filter_map(|kernel| Some(kernel.registers?.to_string()))
                 .collect();
@@ -155,7 +155,7 @@ fn series<'t>(rows: impl Iterator<Item = &'t Timed<'t>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for timed in rows {
         let name = timed.of.row.full_name();
-        let point = (timed.size(), timed.figures.updates_per_s / 1e9);
+        let point = (timed.size(), timed.figures.work.updates_per_s / 1e9);
         match all.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),
             None => all.push(Series {

@@ -33,10 +33,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
                     Some(three(giga(timed.roofline_point()?.1)))
                 })
                 .right("GB/s", |Timed { figures, .. }| {
-                    Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
+                    let bytes = figures.work.bytes as f64;
+                    Some(three(giga(bytes / figures.run.median_s)))
                 })
                 .left("limit", |timed| {
-                    let bound = timed.figures.bound;
+                    let bound = timed.figures.on_device.bound;
                     bound.map_or("-", |bound| bound.by.name()).to_owned()
                 })
                 .right("of limit", |timed| timed.of_limit())

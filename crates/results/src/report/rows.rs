@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use units::three;
 
-use crate::document::{Correctness, Figures, Results};
+use crate::document::{Figures, Results};
 use crate::ratios::RowView;
 use terminal::table::Tone;
 
@@ -55,13 +55,13 @@ impl Timed<'_> {
     /// Whether the figures can be relied on, and on which case they are if that is another one;
     /// what was checked, if not all.
     pub fn note(&self) -> (String, Tone) {
-        if self.figures.result == Correctness::Wrong {
+        if self.figures.is_wrong() {
             ("wrong result".to_owned(), Tone::Bad)
         } else if let Some(doubt) = self.figures.run.withheld() {
             (format!("withheld: {doubt}"), Tone::Caution)
         } else if self.of.row.case != self.of.case.case {
             (format!("on {}", self.of.row.case), Tone::Normal)
-        } else if let Some(steps) = self.figures.checked_steps {
+        } else if let Some(steps) = self.figures.judgement.checked_steps {
             (format!("the CPU checked {steps}"), Tone::Normal)
         } else {
             (String::new(), Tone::Normal)
@@ -79,13 +79,13 @@ impl Timed<'_> {
 
     /// Cells, points, elements: the work of one timestep.
     pub fn size(&self) -> f64 {
-        self.figures.updates as f64 / self.figures.steps()
+        self.figures.work.updates as f64 / self.figures.steps()
     }
 
     /// Operations for each byte that must be moved, and operations in a second; of results.
     pub fn roofline_point(&self) -> Option<(f64, f64)> {
-        let Figures { flops, bytes, .. } = *self.figures;
-        let (flops, bytes) = (flops as f64, bytes as f64);
+        let work = &self.figures.work;
+        let (flops, bytes) = (work.flops as f64, work.bytes as f64);
         let has_point = self.figures.is_result() && flops > 0.0 && bytes > 0.0;
         has_point.then(|| (flops / bytes, flops / self.figures.run.median_s))
     }

@@ -4,7 +4,7 @@ use page::{Bar, Page};
 
 use super::command::TABLE;
 use super::rows::{Timed, position, timed};
-use crate::document::{Correctness, Ratio, Results, Row};
+use crate::document::{Ratio, Results};
 use crate::ratios::RowView;
 use terminal::table::{Align, Table};
 
@@ -42,7 +42,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .right("vs first variant", |timed| ratio(timed.of.vs_first()))
         .right("vs ours", |timed| ratio(timed.of.vs_variant()))
         .right("lines of kernels", |timed| {
-            Some(timed.figures.code_lines?.kernels.to_string())
+            Some(timed.figures.on_device.code_lines?.kernels.to_string())
         })
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
@@ -57,12 +57,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 fn bars(rows: &[Timed<'_>], value: fn(&RowView<'_>) -> Option<f64>) -> Vec<Bar> {
     let is_drawn = |timed: &&Timed<'_>| {
         let RowView { case, row, .. } = timed.of;
-        let is_fastest = |row: &&Row| row.figures().is_some_and(|figures| figures.is_fastest);
-        let fastest = case.rows.iter().find(is_fastest);
+        let fastest = case.rows.iter().find(|row| row.is_fastest());
         let is_asked = row.variant == case.first_variant
             || fastest.is_some_and(|fastest| fastest.variant == row.variant)
             || row.device == "cpu" && row.variant != "serial";
-        is_asked && timed.figures.result != Correctness::Wrong
+        is_asked && !timed.figures.is_wrong()
     };
     let mut labs = Vec::new();
     let bars = rows.iter().filter(is_drawn).filter_map(|timed| {

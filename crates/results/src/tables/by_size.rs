@@ -4,7 +4,7 @@ use units::three;
 
 use super::by_variant::percent;
 use super::lab_results::{LabResults, dash, is_variant, time, verdict, without_figures};
-use crate::document::{Correctness, Figures, Outcome, Ratio};
+use crate::document::{Figures, Outcome, Ratio};
 use crate::ratios::RowView;
 use terminal::look::{Look, WIDTH};
 use terminal::table::{Align, Table, Tone};
@@ -20,8 +20,8 @@ impl<'c> Size<'c> {
     /// The fastest of several variants, or the only one.
     fn best(&self) -> Option<&RowView<'c>> {
         let figures = |one: &RowView<'c>| -> Option<&'c Figures> { one.row.figures() };
-        let is_right = |figures: &Figures| figures.result != Correctness::Wrong;
-        let is_fastest = |figures: &Figures| figures.is_fastest;
+        let is_right = |figures: &Figures| !figures.is_wrong();
+        let is_fastest = |figures: &Figures| figures.compared.is_fastest;
         match &self.variants[..] {
             [one] if figures(one).is_some_and(is_right) => Some(one),
             several => {
@@ -70,7 +70,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<BySize> {
     }
     let all = || lab.rows().filter_map(|one| one.row.figures());
     let has_steps = all().any(|figures| figures.timesteps.is_some());
-    let is_partly_checked = all().any(|figures| figures.checked_steps.is_some());
+    let is_partly_checked = all().any(|figures| figures.judgement.checked_steps.is_some());
     let has_cuda = sizes
         .iter()
         .filter_map(Size::best)
@@ -151,16 +151,14 @@ fn rate(size: &Size<'_>, variant: &str) -> (String, Tone) {
     };
     match &row.outcome {
         Outcome::Timed(figures) if figures.is_result() => {
-            let rate = three(figures.updates_per_s / 1e9);
-            if figures.is_fastest {
+            let rate = three(figures.work.updates_per_s / 1e9);
+            if figures.compared.is_fastest {
                 (rate + "*", Tone::Good)
             } else {
                 (rate + " ", Tone::Normal)
             }
         }
-        Outcome::Timed(figures) if figures.result != Correctness::Wrong => {
-            ("withheld".to_owned(), Tone::Caution)
-        }
+        Outcome::Timed(figures) if !figures.is_wrong() => ("withheld".to_owned(), Tone::Caution),
         outcome => without_figures(outcome),
     }
 }

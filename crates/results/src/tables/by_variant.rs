@@ -101,13 +101,18 @@ fn render(
             line.of.row.figures().map_or_else(dash, time)
         })
         .toned(&format!("batched\n{us}"), Align::Right, |line| {
-            let time = |figures: &Figures| Some(time(figures, &figures.batched.as_ref()?.run));
+            let time = |figures: &Figures| {
+                let batched = figures.on_device.batched.as_ref()?;
+                Some(time(figures, &batched.run))
+            };
             line.of.row.figures().and_then(time).unwrap_or_else(dash)
         })
         .right("rate\nG/s", |line| {
-            Some(three(line.right()?.updates_per_s / 1e9))
+            Some(three(line.right()?.work.updates_per_s / 1e9))
         })
-        .right("GB/s", |line| Some(three(line.right()?.bytes_per_s? / 1e9)))
+        .right("GB/s", |line| {
+            Some(three(line.right()?.on_device.bytes_per_s? / 1e9))
+        })
         .right("of\nlimit", |line| Some(percent(line.of.bound()?.share)))
         .right(&format!("vs\n{first}"), |line| {
             Some(line.of.vs_first()?.short())
@@ -131,10 +136,9 @@ pub fn percent(share: f64) -> String {
 
 fn variant(line: &Line<'_>) -> (String, Tone) {
     let row = line.of.row;
-    let is_fastest = row.figures().is_some_and(|figures| figures.is_fastest);
     match &row.language {
         _ if line.alike > 1 => (format!("all {}", line.alike), Tone::Normal),
-        _ if is_fastest => (format!("{}*", row.variant), Tone::Good),
+        _ if row.is_fastest() => (format!("{}*", row.variant), Tone::Good),
         None => (row.variant.clone(), Tone::Normal),
         Some(language) => (format!("> {language}"), Tone::Normal),
     }

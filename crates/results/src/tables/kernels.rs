@@ -14,7 +14,10 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
     let timed: Vec<(&Row, &KernelInfo)> = rows
         .iter()
         .filter_map(|row| Some((row, row.figures()?)))
-        .flat_map(|(row, figures)| figures.kernels.iter().map(move |kernel| (row, kernel)))
+        .flat_map(|(row, figures)| {
+            let kernels = figures.on_device.kernels.iter();
+            kernels.map(move |kernel| (row, kernel))
+        })
         .collect();
     let mut parts = Vec::new();
     if !timed.is_empty() {
@@ -71,7 +74,7 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
     table = table
         .left("variant", |(row, _)| row.name())
         .left("kernel", |(_, kernel)| kernel.name.clone());
-    let lines = |row: &Row| Some(row.figures()?.code_lines?.kernels.to_string());
+    let lines = |row: &Row| Some(row.figures()?.on_device.code_lines?.kernels.to_string());
     if timed.iter().any(|(row, _)| lines(row).is_some()) {
         table = table.right("lines", move |(row, _)| lines(row));
     }

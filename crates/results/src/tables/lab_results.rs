@@ -118,7 +118,7 @@ impl<'c> LabResults<'c> {
             } else {
                 ""
             };
-            lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
+            lines.push(format!("  rates{on} in G {}/s{rest}", figures.work.unit));
         }
         lines.extend(self.cpu(first).map(|cpu| look.wrapped(&cpu, 2)));
         lines.join("\n")
@@ -135,7 +135,7 @@ impl<'c> LabResults<'c> {
             .filter_map(|row| {
                 let figures = row.figures()?;
                 let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
-                if figures.result == Correctness::Wrong {
+                if figures.is_wrong() {
                     text += " (WRONG)";
                 }
                 let (references, case) = (self.references, first);
@@ -164,7 +164,7 @@ impl<'c> LabResults<'c> {
 
 /// Whether and how far the result is right.
 pub(super) fn verdict(figures: &Figures) -> (String, Tone) {
-    let (text, tone) = match figures.result {
+    let (text, tone) = match figures.judgement.result {
         Correctness::Reference => ("reference", Tone::Normal),
         Correctness::Equal => ("bit-equal", Tone::Good),
         Correctness::Close => ("close", Tone::Good),
@@ -172,6 +172,7 @@ pub(super) fn verdict(figures: &Figures) -> (String, Tone) {
         Correctness::Unchecked => ("unchecked", Tone::Caution),
     };
     let steps = figures
+        .judgement
         .checked_steps
         .as_ref()
         .filter(|_| matches!(tone, Tone::Good));
@@ -195,7 +196,7 @@ pub(super) fn without_figures(outcome: &Outcome) -> (String, Tone) {
 /// A time of a step with its interval, unless it is withheld.
 pub(super) fn time(figures: &Figures, run: &Summary) -> (String, Tone) {
     match run.withheld() {
-        _ if figures.result == Correctness::Wrong => dash(),
+        _ if figures.is_wrong() => dash(),
         None => (figures.us_of_step(run), Tone::Normal),
         Some(_) => ("withheld".to_owned(), Tone::Caution),
     }

@@ -7,9 +7,7 @@ use units::{count, three};
 
 use super::by_variant::FIRST_WIDTH;
 use super::lab_results::{LabResults, is_variant};
-use crate::document::{
-    CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,
-};
+use crate::document::{CaseResults, CheckedSteps, Clock, Conditions, Figures, Outcome, Row};
 use crate::ratios::{RowView, is_cpu};
 use terminal::look::Look;
 
@@ -45,8 +43,8 @@ pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>, look: Look) -> Option
 
 fn wrong(row: &Row) -> Option<String> {
     let figures = row.figures()?;
-    let is_wrong = figures.result == Correctness::Wrong;
-    is_wrong.then(|| figures.mismatch.clone().unwrap_or_default())
+    let is_wrong = figures.is_wrong();
+    is_wrong.then(|| figures.judgement.mismatch.clone().unwrap_or_default())
 }
 
 fn failed(row: &Row) -> Option<String> {
@@ -83,7 +81,7 @@ fn tuned(row: &Row) -> Option<String> {
 }
 
 fn spills(row: &Row) -> Option<String> {
-    let mut kernels = row.figures()?.kernels.iter();
+    let mut kernels = row.figures()?.on_device.kernels.iter();
     let kernel = kernels.find(|kernel| kernel.local_bytes > 0)?;
     let (name, bytes) = (&kernel.name, kernel.local_bytes);
     Some(format!(
@@ -135,7 +133,7 @@ fn first_and_number(
 /// The steps that are compared where the CPU did not compute all: of the first such row.
 fn checked(lab: &LabResults<'_>) -> Option<String> {
     let mut rows = lab.rows();
-    let steps = rows.find_map(|one| one.row.figures()?.checked_steps)?;
+    let steps = rows.find_map(|one| one.row.figures()?.judgement.checked_steps)?;
     let CheckedSteps { first, last, of } = steps;
     let variants = lab.rows().filter(|one| is_variant(one.row)).count();
     let others = if variants > lab.cases.len() {
@@ -150,12 +148,11 @@ fn checked(lab: &LabResults<'_>) -> Option<String> {
 
 /// Which limit binds which variants; of several sizes, each one's best variant.
 fn limits(lab: &LabResults<'_>) -> Option<String> {
-    let is_fastest = |row: &Row| row.figures().is_some_and(|figures| figures.is_fastest);
     let several = lab.cases.len() > 1;
-    let of_fastest = several && lab.rows().any(|one| is_fastest(one.row));
+    let of_fastest = several && lab.rows().any(|one| one.row.is_fastest());
     let rows = lab
         .rows()
-        .filter(|one| is_variant(one.row) && (!of_fastest || is_fastest(one.row)));
+        .filter(|one| is_variant(one.row) && (!of_fastest || one.row.is_fastest()));
     let bound = rows.filter_map(|one| {
         let name = if several {
             lab.differing(one.case)?.first()?.to_owned()
@@ -194,7 +191,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<Strin
     notes.extend(bottlenecks(timed().filter_map(|(one, _)| {
         Some((one.bound()?.by.name(), one.row.variant.clone()))
     })));
-    if timed().any(|(_, figures)| figures.is_fastest) {
+    if timed().any(|(_, figures)| figures.compared.is_fastest) {
         notes.push("*: the fastest".to_owned());
     }
     // The table of a course: rates relative to one core.
@@ -231,7 +228,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<Strin
     // Why runs back to back were not a graph, once for each reason.
     let no_graph = by_reason(timed().filter_map(|(one, figures)| {
         Some((
-            figures.batched.as_ref()?.no_graph.as_deref()?,
+            figures.on_device.batched.as_ref()?.no_graph.as_deref()?,
             one.row.name(),
         ))
     }))
@@ -262,7 +259,7 @@ fn by_reason<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> BTreeMap<&'n 
 
 /// Remarks on the figures of a row.
 fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
-    let mut remarks = Vec::from_iter(figures.mismatch.clone());
+    let mut remarks = Vec::from_iter(figures.judgement.mismatch.clone());
     remarks.extend(tuned(one.row));
     let mut doubt = |what: &str, run: &Summary| {
         let doubts = run.doubts.iter();
@@ -275,7 +272,7 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
         }));
     };
     doubt("", &figures.run);
-    if let Some(batched) = &figures.batched {
+    if let Some(batched) = &figures.on_device.batched {
         doubt("batched: ", &batched.run);
     }
     if figures.run.runs_per_sample() > 1 {
@@ -288,10 +285,10 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
         let samples = count(figures.run.discarded.len(), "sample");
         remarks.push(format!("{samples} discarded: {}", first.reason));
     }
-    if figures.clock == Clock::Host && figures.batched.is_some() {
+    if figures.clock == Clock::Host && figures.on_device.batched.is_some() {
         remarks.push("timed by the host's clock: the device has none".to_owned());
     }
-    if let Some(steps) = figures.checked_steps {
+    if let Some(steps) = figures.judgement.checked_steps {
         remarks.push(format!("compared with the CPU over {steps}"));
     }
     if let Some(segments) = figures.segments {
@@ -302,6 +299,7 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
         remarks.push(format!("ours takes {ratio} times as long ({built_by})"));
     }
     for kernel in figures
+        .on_device
         .kernels
         .iter()
         .filter(|kernel| kernel.local_bytes > 0)
@@ -320,7 +318,7 @@ fn conditions(case: &CaseResults) -> Vec<String> {
     for rows in case.rows.chunk_by(|a, b| a.device == b.device) {
         let rows: Vec<(&Row, &Conditions)> = rows
             .iter()
-            .filter_map(|row| Some((row, row.figures()?.conditions.as_ref()?)))
+            .filter_map(|row| Some((row, row.figures()?.on_device.conditions.as_ref()?)))
             .collect();
         let range = |text: &str, unit: &str, of: fn(&Conditions) -> Option<[f64; 2]>| {
             let ranges = rows.iter().filter_map(|(_, conditions)| of(conditions));

@@ -101,7 +101,7 @@ pub fn lines<'c>(rows: impl Iterator<Item = RowView<'c>>) -> Vec<Line<'c>> {
     let rows = rows.filter(|of| is_variant(of.row) && has_caps(of));
     let lines = rows.filter_map(|of| {
         let figures = of.row.figures()?;
-        let kernels = figures.kernels.iter().enumerate();
+        let kernels = figures.on_device.kernels.iter().enumerate();
         Some(kernels.map(move |(index, kernel)| Line {
             of,
             heading: format!("{}, {}", of.case.lab, of.case.case),

@@ -195,7 +195,12 @@ fn times<'l, 'r>(table: Table<'l, Line<'r>>, run: &Scaling) -> Table<'l, Line<'r
         })
         .right(&unit, rate)
         .right("energy\nmJ/step", |line| {
-            let joule = line.figures()?.conditions.as_ref()?.energy_per_run_j?;
+            let joule = line
+                .figures()?
+                .on_device
+                .conditions
+                .as_ref()?
+                .energy_per_run_j?;
             Some(three(1e3 * joule / line.steps.max(1) as f64))
         })
         .right("all steps\nms", |line| line.ms(|_, run_s| run_s))

@@ -163,7 +163,7 @@ fn three_lines_of_notes_at_most() {
     // The notes are cut to their room.
     check_ends(&mut cases, 3, 3);
     let shmem = figures(&mut cases[0], "shmem");
-    shmem.kernels[0].local_bytes = 8;
+    shmem.on_device.kernels[0].local_bytes = 8;
     make_impossible(shmem);
     let text = brief(&cases);
     assert_eq!(notes(&text)[2..], ["  2 more notes: --notes"], "{text}");

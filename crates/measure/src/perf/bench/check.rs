@@ -27,17 +27,8 @@ use super::Bench;
 use super::computed::{Computed, Expected, keep_outputs};
 use crate::perf::interleaved::DistinctOutputs;
 use lab::run::explain;
-use results::{CheckedSteps, Correctness};
+use results::{CheckedSteps, Correctness, Judgement};
 use terminal::progress::{Bar, NoProgress};
-
-/// Whether a result is right.
-#[derive(Debug, Clone)]
-pub struct Judgement {
-    pub result: Correctness,
-    /// Where the CPU did not compute all.
-    pub steps: Option<CheckedSteps>,
-    pub mismatch: Option<String>,
-}
 
 /// A timed run: the variant that it is, whether it is ours, and what it gave.
 pub struct Judged {
@@ -86,33 +77,25 @@ fn confirmed(verdicts: &Verdicts, arithmetic: Arithmetic) -> Vec<usize> {
     equal.map(|(pair, _)| pair.output).collect()
 }
 
-impl Judgement {
-    const UNCHECKED: Judgement = Judgement {
-        result: Correctness::Unchecked,
-        steps: None,
-        mismatch: None,
+/// The verdict of a comparison, over these steps where the CPU did not compute all.
+fn judged(mismatch: Option<String>, pair: Pair, steps: Option<CheckedSteps>) -> Judgement {
+    let result = match (&mismatch, pair.arithmetic) {
+        (Some(_), _) => Correctness::Wrong,
+        (None, Arithmetic::Exact | Arithmetic::Fused) => Correctness::Equal,
+        (None, Arithmetic::Reordered) => Correctness::Close,
     };
-
-    /// One that needs no more words.
-    pub fn of(result: Correctness) -> Judgement {
-        Judgement {
-            result,
-            ..Judgement::UNCHECKED
-        }
+    Judgement {
+        result,
+        checked_steps: steps,
+        mismatch,
     }
+}
 
-    /// The verdict of a comparison.
-    fn new(mismatch: Option<String>, pair: Pair, steps: Option<CheckedSteps>) -> Judgement {
-        let result = match (&mismatch, pair.arithmetic) {
-            (Some(_), _) => Correctness::Wrong,
-            (None, Arithmetic::Exact | Arithmetic::Fused) => Correctness::Equal,
-            (None, Arithmetic::Reordered) => Correctness::Close,
-        };
-        Judgement {
-            result,
-            steps,
-            mismatch,
-        }
+/// No verdict, and why.
+fn unchecked(reason: Option<String>) -> Judgement {
+    Judgement {
+        mismatch: reason,
+        ..Judgement::default()
     }
 }
 
@@ -125,16 +108,13 @@ fn judged_at_ends(
     match ends {
         Ok(mismatch) => {
             let steps = mismatch.is_none().then_some(steps);
-            Ok(Judgement::new(mismatch, pair, steps))
+            Ok(judged(mismatch, pair, steps))
         }
         // An oracle needs more memory than the reference.
         Err(error)
             if pair.arithmetic != Arithmetic::Exact && error.kind() == ErrorKind::Environment =>
         {
-            Ok(Judgement {
-                mismatch: Some(format!("unchecked: {error}")),
-                ..Judgement::UNCHECKED
-            })
+            Ok(unchecked(Some(format!("unchecked: {error}"))))
         }
         Err(error) => Err(error),
     }
@@ -195,18 +175,18 @@ impl Bench<'_> {
                 let (case, got) = (self.case.as_ref(), &distinct.all[pair.output]);
                 let compared = expected.compare(case, run.variant, inputs, got)?;
                 if let Some(mismatch) = compared {
-                    verdict.insert(Judgement::new(mismatch, pair, steps));
+                    verdict.insert(judged(mismatch, pair, steps));
                 }
             }
         }
         let of_run = |run: &Judged| match run.pair() {
-            Some(_) if run.rounds_differently => Judgement {
-                mismatch: { expected.plain.or(expected.fused) }
-                    .map(|_| "unchecked: it rounds differently from the reference".to_owned()),
-                ..Judgement::UNCHECKED
-            },
-            Some(pair) => verdicts.get(&pair).cloned().unwrap_or(Judgement::UNCHECKED),
-            None => Judgement::UNCHECKED,
+            Some(_) if run.rounds_differently => {
+                let is_checked = expected.plain.or(expected.fused).is_some();
+                let reason = "unchecked: it rounds differently from the reference";
+                unchecked(is_checked.then(|| reason.to_owned()))
+            }
+            Some(pair) => verdicts.get(&pair).cloned().unwrap_or_default(),
+            None => Judgement::default(),
         };
         Ok(runs.iter().map(of_run).collect())
     }

@@ -13,7 +13,7 @@ use super::speedups::compare_with_cpu;
 use crate::perf::interleaved::{SEGMENTS, are_apart};
 use exit::CommandError;
 use lab::run::explain;
-use results::{CaseLabel, Clock, Correctness, Figures, Outcome, Row};
+use results::{CaseLabel, Clock, Correctness, Figures, Judgement, Outcome, Row};
 use select::devices::Wanted;
 use terminal::progress::{Bar, NoProgress, Progress};
 
@@ -51,39 +51,30 @@ impl Bench<'_> {
                 Some(check::exact(&serial.buffers, &buffers))
             }
         };
-        let (result, mismatch) = match compared {
-            None => (Correctness::Unchecked, None),
-            Some(Ok(())) => (Correctness::Equal, None),
-            Some(Err(error)) => (Correctness::Wrong, Some(explain(case, &error))),
+        let judgement = match compared {
+            None => Judgement::default(),
+            Some(Ok(())) => Correctness::Equal.into(),
+            Some(Err(error)) => Judgement {
+                mismatch: Some(explain(case, &error)),
+                ..Correctness::Wrong.into()
+            },
         };
-        let row = |cpu: Cpu, run: Summary, segments, result, mismatch| {
+        let row = |cpu: Cpu, run: Summary, segments, judgement| {
             let host_median_s = run.median_s;
             let figures = Figures {
-                result,
-                mismatch,
+                judgement,
                 segments,
                 ..Figures::new(run, Clock::Host, host_median_s)
             };
             // The amount of useful work is the same for every variant.
-            let figures = figures.with_work(case.work(), case.timesteps());
-            let outcome = Outcome::Timed(Box::new(figures));
+            let with_work = figures.with_work(case.work(), case.timesteps());
+            let outcome = Outcome::Timed(Box::new(with_work));
             Row::new(Wanted::Cpu, cpu.name(), case.label(), outcome)
         };
+        let reference = Correctness::Reference.into();
         let mut rows = vec![
-            row(
-                Cpu::Serial,
-                serial.run,
-                serial.segments,
-                Correctness::Reference,
-                None,
-            ),
-            row(
-                Cpu::Parallel,
-                parallel.run,
-                parallel.segments,
-                result,
-                mismatch,
-            ),
+            row(Cpu::Serial, serial.run, serial.segments, reference),
+            row(Cpu::Parallel, parallel.run, parallel.segments, judgement),
         ];
         keep_outputs(self.lab, &mut outputs);
         let known = rows.clone();

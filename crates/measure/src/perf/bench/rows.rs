@@ -14,7 +14,7 @@ use lab::Lab;
 use plan::Plan;
 
 use super::Bench;
-use super::check::{Judged, Judgement};
+use super::check::Judged;
 use super::contenders::Contender;
 use super::fewer::{Fields, First};
 use super::meanwhile::Meanwhile;
@@ -29,7 +29,7 @@ use crate::perf::watch::Watch;
 use exit::CommandError;
 use output_files::digest::sha256;
 use results::spent::Phase;
-use results::{Capped, DeviceRecord, Figures, Outcome, Row};
+use results::{Capped, DeviceRecord, Figures, Judgement, OnDevice, Outcome, Row};
 use select::devices::Named;
 use select::memory_advice;
 use terminal::progress::Bar;
@@ -107,7 +107,7 @@ impl Bench<'_> {
                 });
                 judgements
                     .into_iter()
-                    .map(|judgement| Ok(Judgement::of(judgement?)))
+                    .map(|judgement| Ok(judgement?.into()))
                     .collect()
             }
         };
@@ -132,9 +132,7 @@ impl Bench<'_> {
                 )) => {
                     turns = std::mem::take(&mut timed.turns_s);
                     let mut figures = self.figures(contender, timed, place.record, inputs);
-                    figures.result = judgement.result;
-                    figures.checked_steps = judgement.steps;
-                    figures.mismatch = judgement.mismatch;
+                    figures.judgement = judgement;
                     let done = contender.on.map_or(0.0, |on| on.done);
                     let run_s = figures.run.median_s;
                     figures.on_several = first.map(|first| first.with_rate(done, run_s));
@@ -174,7 +172,8 @@ impl Bench<'_> {
             let is_plain = contenders[index].is_plain();
             let vs_variant = (!is_plain).then(|| against(&contenders[index].variant.name));
             if let Some(figures) = rows[index].figures_mut() {
-                (figures.vs_first, figures.vs_variant) = (vs_first, vs_variant.flatten());
+                figures.compared.vs_first = vs_first;
+                figures.compared.vs_variant = vs_variant.flatten();
             }
         }
     }
@@ -349,16 +348,16 @@ impl Bench<'_> {
         let work = launched.work(case);
         let run_s = timed.figures.run.median_s;
         let plan = launched.record_for(case, contender.gpus().unwrap_or(1));
+        let buffer_bytes = plan.ok().and_then(|plan| plan.memory_bytes().ok());
         let demand = Demand {
             work,
-            buffer_bytes: { plan.ok() }
-                .and_then(|plan| plan.memory_bytes().ok())
-                .unwrap_or(u64::MAX),
+            buffer_bytes: buffer_bytes.unwrap_or(u64::MAX),
             precision: bound::precision(inputs),
             l2_bytes: record.info.l2_bytes,
             may_fuse: !launched.is_exact(),
         };
-        Figures {
+        let figures = timed.figures.with_work(work, case.timesteps());
+        let on_device = OnDevice {
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),
             bound: bound::bound(&record.limits, &demand, run_s),
             code_lines: match contender.peer {
@@ -375,7 +374,11 @@ impl Bench<'_> {
                 }
                 Some(about) => about.code_sha256.clone(),
             },
-            ..timed.figures.with_work(work, case.timesteps())
+            ..figures.on_device
+        };
+        Figures {
+            on_device,
+            ..figures
         }
     }
 }

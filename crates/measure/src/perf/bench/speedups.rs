@@ -3,7 +3,7 @@
 use lab::Cpu;
 use stats::{Confidence, Interval, Summary, interval};
 
-use results::{Figures, Ratio, Row};
+use results::{Comparisons, Figures, Ratio, Row};
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
@@ -36,11 +36,15 @@ pub(super) fn compare_with_cpu(rows: &mut [Row], references: &[Row]) {
     let (serial, parallel) = (of_cpu(Cpu::Serial), of_cpu(Cpu::Parallel));
     for figures in rows.iter_mut().filter_map(Row::figures_mut) {
         let against = |other: &Figures| {
-            let rates = [figures.updates_per_s, other.updates_per_s];
+            let rates = [figures.work.updates_per_s, other.work.updates_per_s];
             Ratio::of_rates(rates, &figures.run, &other.run)
         };
         let (vs_serial, vs_cpu) = (serial.map(against), parallel.map(against));
-        (figures.vs_serial, figures.vs_cpu) = (vs_serial, vs_cpu);
+        figures.compared = Comparisons {
+            vs_serial,
+            vs_cpu,
+            ..figures.compared
+        };
     }
 }
 
@@ -71,7 +75,7 @@ pub(super) fn mark_fastest(rows: &mut [Row], turns_s: &[Vec<Option<f64>>]) {
     let marked: Vec<usize> = right.iter().copied().filter(is_as_fast).collect();
     for at in marked {
         if let Some(figures) = rows[at].figures_mut() {
-            figures.is_fastest = true;
+            figures.compared.is_fastest = true;
         }
     }
 }
@@ -80,7 +84,7 @@ pub(super) fn mark_fastest(rows: &mut [Row], turns_s: &[Vec<Option<f64>>]) {
 pub(super) fn compare_with_fewest(rows: &mut [Row]) {
     let usable = |row: &Row| {
         let figures = row.figures().filter(|figures| figures.is_result())?;
-        let rate = figures.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12);
+        let rate = figures.work.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12);
         Some((rate, figures.run.clone()))
     };
     let mut timed = rows.iter().filter(|row| row.figures().is_some());
@@ -102,13 +106,16 @@ pub(super) fn compare_with_fewest(rows: &mut [Row]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::{Clock, Correctness, OnSeveral, Outcome};
+    use results::{Clock, Correctness, OnSeveral, Outcome, Workload};
 
     fn row(gpus: u32, points: u64, run_s: f64) -> Row {
         let figures = Figures {
             timesteps: Some(2),
-            updates: 2 * points,
-            result: Correctness::Equal,
+            work: Workload {
+                updates: 2 * points,
+                ..Workload::default()
+            },
+            judgement: Correctness::Equal.into(),
             on_several: Some(OnSeveral::default()),
             ..Figures::new(Summary::new(vec![run_s; 6]), Clock::Device, run_s)
         };
@@ -169,7 +176,7 @@ mod tests {
             ..row(1, 1, 1.0)
         });
         mark_fastest(&mut rows, &times.map(turns));
-        let marked = rows.map(|row| row.figures().unwrap().is_fastest);
+        let marked = rows.map(|row| row.figures().unwrap().compared.is_fastest);
         assert_eq!(marked, [true, true, false]);
     }
 
@@ -191,7 +198,7 @@ mod tests {
     #[test]
     fn what_is_no_result_is_compared_with_nothing() {
         let mut wrong = row(2, 100, 4.0);
-        wrong.figures_mut().unwrap().result = Correctness::Wrong;
+        wrong.figures_mut().unwrap().judgement.result = Correctness::Wrong;
         let rows = vec![row(1, 100, 8.0), wrong, row(4, 100, 2.0)];
         assert_eq!(compared(rows), [None, None, Some([4.0, 1.0])]);
     }

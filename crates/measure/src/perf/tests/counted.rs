@@ -35,14 +35,14 @@ fn tables_of_kernels_fit() {
     for row in &mut case.rows {
         row.variant = "grid_stride_vector4_256".to_owned();
         let figures = row.figures_mut().unwrap();
-        figures.kernels[0].name = "matadd_grid_stride_vector4".to_owned();
-        figures.kernels[0].registers = Some(255);
+        figures.on_device.kernels[0].name = "matadd_grid_stride_vector4".to_owned();
+        figures.on_device.kernels[0].registers = Some(255);
         // The lab with the longest names has no timesteps.
         figures.timesteps = None;
         figures.run.median_s = 70.12e-6;
-        figures.updates_per_s = 240e9;
-        figures.bytes_per_s = Some(2.88e12);
-        figures.vs_cpu = Some(results::Ratio {
+        figures.work.updates_per_s = 240e9;
+        figures.on_device.bytes_per_s = Some(2.88e12);
+        figures.compared.vs_cpu = Some(results::Ratio {
             estimate: 4321.0,
             interval: Some([4000.0, 4600.0]),
         });

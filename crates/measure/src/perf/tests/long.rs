@@ -25,7 +25,7 @@ const CHECKED: CheckedSteps = CheckedSteps {
 /// The result, and the steps at both ends that were compared with the CPU's.
 fn judged(run: &Run, row: usize) -> (Correctness, Option<CheckedSteps>) {
     let figures = run.figures(row);
-    (figures.result, figures.checked_steps)
+    (figures.judgement.result, figures.judgement.checked_steps)
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn long_runs_are_timed_in_parts() {
     let run = timed(&args, &test_lab::machine());
     let [naive, twofold] = [0, 1].map(|row| run.figures(row));
     assert_eq!(naive.run.samples_s, [0.18; 20]);
-    assert!(naive.is_result() && naive.batched.is_none());
+    assert!(naive.is_result() && naive.on_device.batched.is_none());
     assert_eq!((naive.segments, twofold.segments), (Some(20), None));
     // Half as long: a short one, in whole runs; and longer than what has a batched time.
-    assert!(twofold.is_result() && twofold.batched.is_none());
-    assert_eq!(twofold.vs_first.unwrap().estimate, 2.0);
+    assert!(twofold.is_result() && twofold.on_device.batched.is_none());
+    assert_eq!(twofold.compared.vs_first.unwrap().estimate, 2.0);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn long_runs_of_the_cpu_are_timed_in_parts() {
         let figures = run.figures(row);
         assert_eq!(figures.run.samples_s, vec![1.0; parts]);
         assert_eq!(figures.segments, Some(20));
-        assert!(figures.run.doubts.is_empty() && figures.result != Correctness::Wrong);
+        assert!(figures.run.doubts.is_empty() && !figures.is_wrong());
     }
     // It has fewer steps than parts.
     let run = cpu("--param=steps=19");
@@ -72,23 +72,27 @@ fn both_ends_are_compared_with_the_cpu() {
     assert_eq!(run.ending, Ok(Ending::Fine));
     for row in [0, 1] {
         let figures = run.figures(row);
-        assert_eq!(figures.result, Correctness::Equal);
-        assert_eq!(figures.checked_steps, Some(CHECKED));
+        assert_eq!(figures.judgement.result, Correctness::Equal);
+        assert_eq!(figures.judgement.checked_steps, Some(CHECKED));
     }
     // A run that the CPU can do as a whole is checked as a whole.
     let run = small("naive");
-    assert_eq!(run.figures(0).checked_steps, None);
+    assert_eq!(run.figures(0).judgement.checked_steps, None);
     // So is one that takes twice the time that the CPU is given.
     for (steps, is_whole) in [("--param=steps=60", true), ("--param=steps=61", false)] {
         let run = timed(
             &["doubling", "--device=cuda", "--variant=naive", steps],
             &test_lab::machine(),
         );
-        assert_eq!(run.figures(0).checked_steps.is_none(), is_whole, "{steps}");
+        assert_eq!(
+            run.figures(0).judgement.checked_steps.is_none(),
+            is_whole,
+            "{steps}"
+        );
     }
     let run = long(&["--variant=naive", "--check=full"]);
     let figures = run.figures(0);
-    let result = (figures.result, figures.checked_steps);
+    let result = (figures.judgement.result, figures.judgement.checked_steps);
     assert_eq!(result, (Correctness::Equal, None));
 }
 
@@ -98,11 +102,11 @@ fn what_is_wrong_from_the_first_step_on_is_wrong() {
     assert_eq!(run.ending, Ok(Ending::Wrong));
     let [naive, wrong] = [0, 1].map(|row| run.figures(row));
     assert_eq!(
-        (wrong.result, wrong.checked_steps),
+        (wrong.judgement.result, wrong.judgement.checked_steps),
         (Correctness::Wrong, None)
     );
-    insta::assert_snapshot!(wrong.mismatch.as_ref().unwrap(), @"after the first 26 steps: `x` is wrong in 1 of 100 elements, first at [99] (number 99): expected 2415919103 (0x8fffffff), got 2483027966 (0x93fffffe)");
-    let result = (naive.result, naive.checked_steps);
+    insta::assert_snapshot!(wrong.judgement.mismatch.as_ref().unwrap(), @"after the first 26 steps: `x` is wrong in 1 of 100 elements, first at [99] (number 99): expected 2415919103 (0x8fffffff), got 2483027966 (0x93fffffe)");
+    let result = (naive.judgement.result, naive.judgement.checked_steps);
     assert_eq!(result, (Correctness::Equal, Some(CHECKED)));
 }
 
@@ -113,7 +117,7 @@ fn what_is_wrong_in_the_middle_is_found_by_the_other_variants() {
     assert_eq!(run.ending, Ok(Ending::Wrong));
     let results = [0, 1].map(|row| {
         let figures = run.figures(row);
-        (figures.result, figures.checked_steps)
+        (figures.judgement.result, figures.judgement.checked_steps)
     });
     let expected = [Correctness::Equal, Correctness::Wrong].map(|result| (result, None));
     assert_eq!(results, expected);
@@ -147,24 +151,24 @@ fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
     assert_eq!(run.ending, Ok(Ending::Fine));
     let results = [0, 1].map(|row| {
         let figures = run.figures(row);
-        (figures.result, figures.checked_steps)
+        (figures.judgement.result, figures.judgement.checked_steps)
     });
     let expected = [Correctness::Equal, Correctness::Close].map(|result| (result, Some(CHECKED)));
     assert_eq!(results, expected);
     // It needs no other.
     let run = long(&["--variant=close"]);
-    assert_eq!(run.figures(0).result, Correctness::Close);
+    assert_eq!(run.figures(0).judgement.result, Correctness::Close);
     // A run that the CPU can do as a whole is compared as a whole.
     let run = small("naive,close,not-close");
-    let results = [0, 1, 2].map(|row| run.figures(row).result);
+    let results = [0, 1, 2].map(|row| run.figures(row).judgement.result);
     assert_eq!(
         results,
         [Correctness::Equal, Correctness::Close, Correctness::Wrong]
     );
     let run = long(&["--variant=close,not-close"]);
     assert_eq!(run.ending, Ok(Ending::Wrong));
-    assert_eq!(run.figures(1).result, Correctness::Wrong);
-    let mismatch = run.figures(1).mismatch.as_ref().unwrap();
+    assert_eq!(run.figures(1).judgement.result, Correctness::Wrong);
+    let mismatch = run.figures(1).judgement.mismatch.as_ref().unwrap();
     assert!(
         mismatch.starts_with("after the first 26 steps: `x` is wrong in 100 of 100"),
         "{mismatch}"

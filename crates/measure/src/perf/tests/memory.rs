@@ -83,5 +83,5 @@ fn what_does_not_fit_beside_the_others_is_timed_after_them() {
         &machine,
     );
     assert_eq!(run.ending, Ok(Ending::Fine), "{}", run.text);
-    assert_eq!(run.figures(1).vs_first.unwrap().estimate, 2.0);
+    assert_eq!(run.figures(1).compared.vs_first.unwrap().estimate, 2.0);
 }

@@ -82,8 +82,11 @@ fn peers_are_timed_in_turns_checked_and_compared() {
     let row = &run.rows()[2];
     assert_eq!(row.name(), "twofold, CUDA C++");
     let figures = row.figures().unwrap();
-    assert_eq!(figures.result, Correctness::Equal);
-    assert_eq!(figures.vs_variant.unwrap().interval, Some([0.5, 0.5]));
+    assert_eq!(figures.judgement.result, Correctness::Equal);
+    assert_eq!(
+        figures.compared.vs_variant.unwrap().interval,
+        Some([0.5, 0.5])
+    );
     assert!(matches!(run.rows()[3].outcome, Outcome::Skipped { .. }));
 }
 
@@ -116,14 +119,14 @@ fn what_rounds_differently_is_not_called_wrong() {
         &MadeUp::default(),
         &args,
     );
-    let results = [0, 1, 2].map(|row| run.figures(row).result);
+    let results = [0, 1, 2].map(|row| run.figures(row).judgement.result);
     let expected = [
         Correctness::Equal,
         Correctness::Unchecked,
         Correctness::Wrong,
     ];
     assert_eq!(results, expected);
-    let said = run.figures(1).mismatch.as_deref();
+    let said = run.figures(1).judgement.mismatch.as_deref();
     assert_eq!(
         said,
         Some("unchecked: it rounds differently from the reference")
@@ -149,7 +152,7 @@ fn a_shape_that_was_named_has_its_variants_peers() {
     assert_eq!(names, ["twofold@x1", "twofold@x1, CUDA C++"]);
     let times = [0, 1].map(|row| run.figures(row).run.median_s);
     assert_eq!(times[0], times[1]);
-    assert!(run.figures(1).vs_variant.is_some());
+    assert!(run.figures(1).compared.vs_variant.is_some());
 }
 
 /// Times this variant, beside one in another language of the variant `twofold`, for which shape

@@ -75,7 +75,7 @@ fn samples_under_throttling_are_discarded_and_said() {
         figures.run.samples_s.len() >= stats::RESULT_SAMPLES && !figures.run.discarded.is_empty()
     );
     assert_eq!(figures.run.discarded[0].reason, "heat (hardware)");
-    let conditions = figures.conditions.as_ref().unwrap();
+    let conditions = figures.on_device.conditions.as_ref().unwrap();
     assert_eq!(conditions.sm_clock_mhz, Some([1200, 1980]));
     assert!(
         run.text.contains("discarded: heat (hardware)"),

@@ -15,19 +15,19 @@ fn figures_of_a_device() {
     insta::assert_snapshot!("figures_of_a_device_with_notes", run.text);
     let figures = run.figures(1);
     assert_eq!(figures.run.samples_s, [5e-3; 12]);
-    assert!(figures.is_result() && figures.result == Correctness::Equal);
-    let batched = figures.batched.as_ref().unwrap();
+    assert!(figures.is_result() && figures.judgement.result == Correctness::Equal);
+    let batched = figures.on_device.batched.as_ref().unwrap();
     assert_eq!(
         (batched.by, batched.run.median_s),
         (Launching::Stream, 5e-3)
     );
-    let vs_first = figures.vs_first.unwrap();
+    let vs_first = figures.compared.vs_first.unwrap();
     assert_eq!(
         (vs_first.estimate, vs_first.interval),
         (2.0, Some([2.0, 2.0]))
     );
     // SHA-256 of the PTX of the lab.
-    let sha256 = figures.code_sha256.as_ref().unwrap();
+    let sha256 = figures.on_device.code_sha256.as_ref().unwrap();
     assert!(sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()));
 }
 
@@ -49,12 +49,15 @@ fn caps_of_registers_are_rows_that_are_checked() {
     let figures = run.figures(5);
     let estimate = |ratio: Option<results::Ratio>| ratio.unwrap().estimate;
     assert_eq!(
-        (estimate(figures.vs_first), estimate(figures.vs_variant)),
+        (
+            estimate(figures.compared.vs_first),
+            estimate(figures.compared.vs_variant)
+        ),
         (2.0, 1.0)
     );
-    assert_eq!(run.figures(3).vs_variant, None);
-    assert_eq!(figures.result, Correctness::Equal);
-    assert_eq!(run.figures(8).result, Correctness::Wrong);
+    assert_eq!(run.figures(3).compared.vs_variant, None);
+    assert_eq!(figures.judgement.result, Correctness::Equal);
+    assert_eq!(run.figures(8).judgement.result, Correctness::Wrong);
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn a_wrong_result_is_explained() {
     let run = small("off-by-one");
     assert_eq!(run.ending, Ok(Ending::Wrong));
     insta::assert_snapshot!(run.text);
-    assert_eq!(run.figures(0).result, Correctness::Wrong);
+    assert_eq!(run.figures(0).judgement.result, Correctness::Wrong);
 }
 
 #[test]
@@ -145,10 +148,11 @@ fn the_cpu_is_compared_by_rate() {
     let note = "cpu: timed on 100 numbers, 10 steps, compared by rate";
     assert!(run.text.contains(note), "{}", run.text);
     let [serial, parallel, naive] = [0, 1, 2].map(|row| run.figures(row));
-    let ones = [serial.vs_serial, parallel.vs_cpu].map(|ratio| ratio.unwrap().estimate);
+    let ones =
+        [serial.compared.vs_serial, parallel.compared.vs_cpu].map(|ratio| ratio.unwrap().estimate);
     assert_eq!(ones, [1.0, 1.0]);
-    let expected = naive.updates_per_s / serial.updates_per_s;
-    let vs_serial = naive.vs_serial.unwrap().estimate;
+    let expected = naive.work.updates_per_s / serial.work.updates_per_s;
+    let vs_serial = naive.compared.vs_serial.unwrap().estimate;
     assert!((vs_serial / expected - 1.0).abs() < 1e-12, "{vs_serial}");
     let cpu = "  CPU: 100 numbers, 10 steps: serial ";
     assert!(run.text.contains(cpu), "{}", run.text);
@@ -219,7 +223,7 @@ fn a_shape_that_was_found_is_used_and_said() {
     assert_eq!(shapes, [None, Some("x4")]);
     // Two launches of four steps, two of one.
     assert_eq!(found.figures(1).run.median_s, 4e-3);
-    assert_eq!(found.figures(1).result, Correctness::Equal);
+    assert_eq!(found.figures(1).judgement.result, Correctness::Equal);
     let note = "tuned: twofold: launched in the shape x4, as `harness tune` found";
     assert!(found.text.contains(note), "{}", found.text);
     // The variant that was named is the one that is timed.

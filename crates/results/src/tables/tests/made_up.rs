@@ -6,7 +6,8 @@ use stats::{Doubt, Summary};
 
 use crate::bound::{Bottleneck, Bound};
 use crate::document::{
-    Batched, CaseResults, CheckedSteps, Clock, Correctness, Figures, Outcome, Ratio, Row,
+    Batched, CaseResults, CheckedSteps, Clock, Comparisons, Correctness, Figures, OnDevice,
+    Outcome, Ratio, Row,
 };
 
 /// A lab's first variant, and its rate on one core.
@@ -49,9 +50,8 @@ impl MadeUpLab {
                 let mut row = self.row(size, variant, rate);
                 (row.device, row.case) = ("cpu".to_owned(), self.cpu_case.to_owned().into());
                 let figures = row.figures_mut().unwrap();
-                (figures.bound, figures.vs_first) = (None, None);
-                (figures.batched, figures.bytes_per_s) = (None, None);
-                figures.kernels.clear();
+                figures.compared.vs_first = None;
+                figures.on_device = OnDevice::default();
                 rows.push(row);
             }
         }
@@ -59,13 +59,14 @@ impl MadeUpLab {
         let best = rates.fold(0.0, f64::max);
         for (variant, rate) in &self.variants {
             let mut row = self.row(size, variant, *rate);
-            row.figures_mut().unwrap().is_fastest = self.variants.len() > 1 && *rate == best;
+            let figures = row.figures_mut().unwrap();
+            figures.compared.is_fastest = self.variants.len() > 1 && *rate == best;
             rows.push(row);
             for (_, language, speed) in self.peers.iter().filter(|(of, ..)| of == variant) {
                 let mut row = self.row(size, variant, rate * speed);
                 row.language = Some((*language).to_owned().into());
                 row.built_by = Some("nvcc 13.0.88 -O3 -arch=native".to_owned());
-                row.figures_mut().unwrap().vs_variant = Some(ratio(*speed));
+                row.figures_mut().unwrap().compared.vs_variant = Some(ratio(*speed));
                 rows.push(row);
             }
         }
@@ -82,45 +83,54 @@ impl MadeUpLab {
         };
         let run_s = work.updates as f64 / rate;
         let run = Summary::new(vec![run_s; 12]);
-        let figures = Figures::new(run.clone(), Clock::Device, run_s).with_work(work, *timesteps);
         let at_best_s = work.bytes as f64 / 3e12;
         let figures = Figures {
-            batched: Some(Batched {
-                by: Launching::Graph,
-                no_graph: None,
-                runs: 1,
-                run,
-            }),
-            by: Some(Launching::Graph),
-            bytes_per_s: Some(work.bytes as f64 / run_s),
-            bound: Some(Bound {
-                by: if *updates < 1 << 20 {
-                    Bottleneck::L2
-                } else {
-                    Bottleneck::Memory
-                },
-                run_s: at_best_s,
-                share: at_best_s / run_s,
-                intensity: Some(10.0 / 24.0),
-            }),
-            vs_first: Some(ratio(rate / self.variants[0].1)),
-            vs_serial: Some(ratio(rate / self.cpu_rates[0])),
-            vs_cpu: Some(ratio(rate / self.cpu_rates[1])),
-            kernels: vec![KernelInfo {
-                name: format!("{}_{variant}", self.name),
-                registers: Some(32),
-                local_bytes: 0,
-                spills: None,
-                static_shared_bytes: 0,
-                max_threads_per_block: 1024,
-                blocks_per_multiprocessor: Some(8),
-                occupancy: Some(1.0),
-            }],
-            result: Correctness::Equal,
-            ..figures
+            on_device: OnDevice {
+                batched: Some(Batched {
+                    by: Launching::Graph,
+                    no_graph: None,
+                    runs: 1,
+                    run: run.clone(),
+                }),
+                by: Some(Launching::Graph),
+                bytes_per_s: Some(work.bytes as f64 / run_s),
+                bound: Some(Bound {
+                    by: if *updates < 1 << 20 {
+                        Bottleneck::L2
+                    } else {
+                        Bottleneck::Memory
+                    },
+                    run_s: at_best_s,
+                    share: at_best_s / run_s,
+                    intensity: Some(10.0 / 24.0),
+                }),
+                kernels: vec![self.kernel(variant)],
+                ..OnDevice::default()
+            },
+            compared: Comparisons {
+                vs_first: Some(ratio(rate / self.variants[0].1)),
+                vs_serial: Some(ratio(rate / self.cpu_rates[0])),
+                vs_cpu: Some(ratio(rate / self.cpu_rates[1])),
+                ..Comparisons::default()
+            },
+            judgement: Correctness::Equal.into(),
+            ..Figures::new(run, Clock::Device, run_s).with_work(work, *timesteps)
         };
         let outcome = Outcome::Timed(Box::new(figures));
         Row::new("cuda", variant, case.clone(), outcome)
+    }
+
+    fn kernel(&self, variant: &str) -> KernelInfo {
+        KernelInfo {
+            name: format!("{}_{variant}", self.name),
+            registers: Some(32),
+            local_bytes: 0,
+            spills: None,
+            static_shared_bytes: 0,
+            max_threads_per_block: 1024,
+            blocks_per_multiprocessor: Some(8),
+            occupancy: Some(1.0),
+        }
     }
 }
 
@@ -155,11 +165,11 @@ pub fn make_impossible(figures: &mut Figures) {
 }
 
 pub fn make_wrong(figures: &mut Figures) {
-    figures.result = Correctness::Wrong;
-    figures.is_fastest = false;
+    figures.judgement.result = Correctness::Wrong;
+    figures.compared.is_fastest = false;
     let mismatch = "`x` is wrong in 1 of 100000 elements, first at [99999] (number 99999): expected \
                     102399999 (0x61a7fff), got 102401022 (0x61a83fe)";
-    figures.mismatch = Some(mismatch.to_owned());
+    figures.judgement.mismatch = Some(mismatch.to_owned());
 }
 
 /// All timesteps except these at both ends were computed by the GPU alone.
@@ -170,7 +180,7 @@ pub fn check_ends(cases: &mut [CaseResults], first: u64, last: u64) {
         .filter_map(Row::figures_mut)
     {
         let of = figures.timesteps.unwrap();
-        figures.checked_steps = Some(CheckedSteps { first, last, of });
+        figures.judgement.checked_steps = Some(CheckedSteps { first, last, of });
     }
 }
 
