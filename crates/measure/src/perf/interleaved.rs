@@ -64,7 +64,7 @@ impl DistinctOutputs {
         let digests = run.digests()?;
         for (index, (known, known_digests)) in self.all.iter().zip(&self.digests).enumerate() {
             let is_known = match (&digests, known_digests) {
-                (Some(own), Some(known)) => own == known,
+                (Some(own), Some(its)) => own == its,
                 _ => run.holds(known)?,
             };
             if is_known {
@@ -106,11 +106,13 @@ pub fn time(
                 turn.unwrap_or_else(Turn::Failed)
             })
             .collect();
-        while {
+        loop {
             each(&mut turns, Short::warm_up);
-            began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_short)
-        } {}
-        turns
+            let is_warm = began.elapsed() >= settings.device_warm_up;
+            if is_warm || !turns.iter().any(Turn::is_short) {
+                break turns;
+            }
+        }
     });
     each(&mut turns, |turn| {
         turn.sampled.isolated = Collector::new(rule);
@@ -224,11 +226,14 @@ impl<'p> Turn<'p> {
         }
         let warm_up = settings.device_warm_up;
         let energy = settings.energy.unwrap_or_default();
-        let whole = stopwatch.time(Phase::Samples, || {
+        let last = stopwatch.time(Phase::Samples, || {
             sampled.in_segments(segments, before_j, warm_up, energy)
         })?;
         stopwatch.time(Phase::Results, || sampled.read(distinct))?;
-        Ok(Turn::Long(Box::new(Long { sampled, whole })))
+        Ok(Turn::Long(Box::new(Long {
+            sampled,
+            whole: last,
+        })))
     }
 
     /// It takes turns.
@@ -507,7 +512,7 @@ impl<'p> Sampled<'p> {
 
     fn count_energy(&mut self, before_j: Option<f64>, runs: u64) {
         let joule = self.energy_j().zip(before_j);
-        self.energy_per_run_j = joule.map(|(after_j, before_j)| (after_j - before_j) / runs as f64);
+        self.energy_per_run_j = joule.map(|(after_j, began_j)| (after_j - began_j) / runs as f64);
     }
 
     /// `whole_s` is the time of the last run by the device's events, where samples are of its

@@ -31,19 +31,24 @@ pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Opti
         })
         .collect();
     let began = Instant::now();
-    while {
+    loop {
         each(&mut turns, Short::isolated);
-        began.elapsed() < SETTLE_ELSEWHERE && turns.iter().any(Turn::is_short)
-    } {}
+        let is_settled = began.elapsed() >= SETTLE_ELSEWHERE;
+        if is_settled || !turns.iter().any(Turn::is_short) {
+            break;
+        }
+    }
     each(&mut turns, |short| {
         short.turns_s.clear();
         Ok(())
     });
-    while {
+    loop {
         each(&mut turns, Short::isolated);
         let is_over = began.elapsed() >= PATIENCE_ELSEWHERE;
-        turns.iter().any(|turn| is_unsettled(turn, is_over))
-    } {}
+        if !turns.iter().any(|turn| is_unsettled(turn, is_over)) {
+            break;
+        }
+    }
     let medians = turns.into_iter().map(|turn| match turn {
         Turn::Short(short) => {
             let counted = counted(&short.turns_s);
