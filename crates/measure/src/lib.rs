@@ -24,6 +24,7 @@
 //! | `perf/bench.rs`           | all rows of a case, on every device                           |
 //! | `perf/bench/contenders.rs`| what takes turns: variants, caps, peers, numbers of devices   |
 //! | `perf/bench/rows.rs`      | the maker of rows: contenders on devices become timed rows    |
+//! | `perf/bench/groups.rs`    | contenders that memory holds together take turns              |
 //! | `perf/timed_run.rs`       | a prepared run, ours or a peer's                              |
 //! | `perf/interleaved.rs`     | runs timed in turns: warm-up, samples, batches, energy        |
 //! | `perf/watch.rs`           | clocks and throttling: which samples count                    |

@@ -6,6 +6,7 @@ mod computed;
 mod contenders;
 mod cpu;
 mod fewer;
+mod groups;
 mod meanwhile;
 mod rows;
 mod speedups;
@@ -13,7 +14,7 @@ mod speedups;
 use std::thread;
 
 use device::buffer::free;
-use device::{Error, NamedBuffers};
+use device::{DeviceKind, Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
 
 use super::counters;
@@ -24,9 +25,10 @@ use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::register_cap::RegisterCap;
 use exit::CommandError;
+use results::counted::Counted;
 use results::spent::Phase;
 use results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
-use select::devices::Chosen;
+use select::devices::{Chosen, Named};
 use select::memory_advice;
 use select::tuned::Table;
 use speedups::compare_with_cpu;
@@ -36,7 +38,6 @@ pub use computed::CheckArg;
 use computed::Computed;
 pub use contenders::OnGpus;
 pub use cpu::References;
-pub use rows::Place;
 
 pub struct Bench<'b> {
     pub lab: &'static Lab,
@@ -53,12 +54,57 @@ pub struct Bench<'b> {
     pub settings: Settings,
     pub check: CheckArg,
     /// The text of progress bars: its place among the others, and its name.
-    pub place: String,
+    pub progress: String,
+}
+
+/// The devices that the cases of a lab are timed on, and what they are compared with.
+#[derive(Clone, Copy)]
+pub struct On<'d> {
+    pub chosen: &'d Chosen<'d>,
+    /// Of each chosen device, its limits and what reports on it.
+    pub devices: &'d [(DeviceRecord, Watch)],
+    /// The CPU, if it was timed.
+    pub references: Option<&'d References>,
+    pub stopwatch: &'d Stopwatch,
+}
+
+/// Where rows are made: a device, or several as one.
+#[derive(Clone, Copy)]
+pub struct Place<'d> {
+    pub named: Named<'d>,
+    pub record: &'d DeviceRecord,
+    /// The reports of all its devices.
+    pub watch: &'d Watch,
+    pub stopwatch: &'d Stopwatch,
+}
+
+impl Place<'_> {
+    /// Whether times mean anything.
+    fn has_times(&self) -> bool {
+        self.named.device.info().kind != DeviceKind::Emulated
+    }
+
+    /// How many processes compute on the devices, where that is known.
+    fn compute_processes(&self) -> Option<u32> {
+        self.watch.read()?.compute_processes
+    }
+}
+
+impl<'d> On<'d> {
+    fn places(self) -> impl Iterator<Item = Place<'d>> {
+        let devices = self.chosen.devices.iter().zip(self.devices);
+        devices.map(move |(&named, (record, watch))| Place {
+            named,
+            record,
+            watch,
+            stopwatch: self.stopwatch,
+        })
+    }
 }
 
 impl Bench<'_> {
-    /// Times everything on the chosen devices, whose limits were measured, and compares it with the
-    /// CPU. Tells what is finished after each device, and in the end. `is_first` of its lab's.
+    /// Times everything on the devices, and compares it with the CPU. Tells what is finished after
+    /// each device, and in the end. `is_first` of its lab's.
     ///
     /// # Errors
     ///
@@ -66,52 +112,14 @@ impl Bench<'_> {
     /// row.
     pub fn run(
         &self,
-        chosen: &Chosen<'_>,
-        devices: &[(DeviceRecord, Watch)],
-        references: Option<&References>,
+        on: On<'_>,
         is_first: bool,
         reporters: &mut Reporters<'_, '_>,
-        stopwatch: &Stopwatch,
     ) -> Result<(), CommandError> {
-        let case = self.case.as_ref();
+        let (case, chosen) = (self.case.as_ref(), on.chosen);
         let mut results = self.empty();
-        let references_rows = references.map_or(&[][..], |references| &references.rows);
         if !chosen.devices.is_empty() {
-            // Made once for all variants: they can be gigabytes. On several devices, they are made
-            // for each case, and dropped once they are written.
-            let inputs = self.gpus.is_empty().then(|| self.inputs());
-            let inputs = stopwatch.time(Phase::Inputs, || inputs.transpose())?;
-            let made = inputs;
-            let inputs = made.as_ref();
-            let known = references.filter(|known| known.case == results.case);
-            let known = known.map(|known| known.outputs.clone());
-            results.counted = thread::scope(|scope| {
-                let meanwhile = self.meanwhile(scope, inputs, known);
-                for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
-                    // The counters of several devices are slow to read.
-                    let recorder = inputs.and_then(|_| watch.record());
-                    let began_s = reporters.elapsed_s();
-                    let place = Place {
-                        named,
-                        record,
-                        watch,
-                        stopwatch,
-                    };
-                    let mut rows = self.rows(place, inputs.map(|inputs| (inputs, &meanwhile)))?;
-                    compare_with_cpu(&mut rows, references_rows);
-                    results.rows.extend(rows);
-                    results.traces.extend(recorder.map(|recorder| DeviceTrace {
-                        device: named.name.to_string(),
-                        began_s,
-                        samples: recorder.stop().samples,
-                    }));
-                    reporters.tell(Event::Measured(results.clone()))?;
-                }
-                let (counted, computed) = stopwatch.time(Phase::Waiting, || meanwhile.end());
-                stopwatch.time(Phase::Freeing, || computed.map(Computed::free));
-                Ok::<_, CommandError>(counted)
-            })?;
-            stopwatch.time(Phase::Freeing, || made.map(free));
+            results.counted = self.on_devices(on, &mut results, reporters)?;
         }
         for absent in &chosen.absent {
             results.rows.extend(self.variants.iter().map(|variant| {
@@ -125,6 +133,52 @@ impl Bench<'_> {
             results.counted = counters::count_instead_of_times(self.lab, &self.variants, case);
         }
         reporters.tell(Event::CaseDone(results))
+    }
+
+    /// Adds the rows of every device to the results, and tells them. The emulated device's counts,
+    /// which are made meanwhile.
+    fn on_devices(
+        &self,
+        on: On<'_>,
+        results: &mut CaseResults,
+        reporters: &mut Reporters<'_, '_>,
+    ) -> Result<Option<Counted>, CommandError> {
+        let stopwatch = on.stopwatch;
+        // Made once for all variants: they can be gigabytes. On several devices, they are made for
+        // each case, and dropped once they are written.
+        let made = stopwatch.time(Phase::Inputs, || {
+            let of_variants = self.gpus.is_empty().then(|| self.inputs());
+            of_variants.transpose()
+        })?;
+        let inputs = made.as_ref();
+        let of_cpu = on.references.map_or(&[][..], |known| &known.rows);
+        let known = on.references.filter(|known| known.case == results.case);
+        let outputs = known.map(|known| known.outputs.clone());
+        let counted = thread::scope(|scope| {
+            let meanwhile = self.meanwhile(scope, inputs, outputs);
+            for place in on.places() {
+                // The counters of several devices are slow to read.
+                let recorder = inputs.and_then(|_| place.watch.record());
+                let began_s = reporters.elapsed_s();
+                let mut rows = match inputs {
+                    Some(inputs) => self.rows_of_variants(place, inputs, &meanwhile)?,
+                    None => self.rows_of_gpus(place)?,
+                };
+                compare_with_cpu(&mut rows, of_cpu);
+                results.rows.extend(rows);
+                results.traces.extend(recorder.map(|recorder| DeviceTrace {
+                    device: place.named.name.to_string(),
+                    began_s,
+                    samples: recorder.stop().samples,
+                }));
+                reporters.tell(Event::Measured(results.clone()))?;
+            }
+            let (counted, computed) = stopwatch.time(Phase::Waiting, || meanwhile.end());
+            stopwatch.time(Phase::Freeing, || computed.map(Computed::free));
+            Ok::<_, CommandError>(counted)
+        })?;
+        stopwatch.time(Phase::Freeing, || made.map(free));
+        Ok(counted)
     }
 
     /// The case, with nothing timed.

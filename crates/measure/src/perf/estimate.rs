@@ -40,7 +40,7 @@ impl Estimate {
             let run_s = |variant: &&Variant| variant.work(case).bytes as f64 / rate(record);
             let variants = bench.variants.iter().map(run_s);
             let rows = (bench.variants.len() + bench.peers.len()) as f64;
-            let ours: f64 = variants.map(|run_s| VARIANT_S + RUNS * run_s).sum();
+            let ours: f64 = variants.map(|one_s| VARIANT_S + RUNS * one_s).sum();
             CASE_S + ours * rows / bench.variants.len().max(1) as f64
         };
         let expected_s = benches.iter().map(|bench| {
@@ -59,8 +59,9 @@ impl Estimate {
         self.done += 1;
     }
 
-    /// The place of the case that is next: `3 of 28, about 2 min left: wave3d 96x96x96`.
-    pub fn place(&self, lab: &Lab, case: &dyn LabCase) -> String {
+    /// The text of progress bars for the case that is next: its place among the others, and its
+    /// name, as in `3 of 28, about 2 min left: wave3d 96x96x96`.
+    pub fn progress(&self, lab: &Lab, case: &dyn LabCase) -> String {
         let (number, all) = (self.done + 1, self.expected_s.len());
         let name = format!("{} {}", lab.name, case.label());
         match self.left() {

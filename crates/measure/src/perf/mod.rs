@@ -54,7 +54,7 @@ use terminal::stdout::Out;
 
 use crate::register_cap::RegisterCap;
 pub(crate) use bench::times_as_long;
-use bench::{Bench, CheckArg, References};
+use bench::{Bench, CheckArg, On, References};
 use estimate::Estimate;
 use probe::{Probe, Real};
 use reporters::{Event, Outputs, PageOf, Reporters};
@@ -303,7 +303,7 @@ fn benches<'b>(
             gpus: Vec::new(),
             settings: args.settings(),
             check: args.check,
-            place: String::new(),
+            progress: String::new(),
         }));
     }
     Ok(benches)
@@ -357,7 +357,7 @@ fn measure(
 ) -> Result<(), CommandError> {
     let (lab, stopwatch) = (benches[0].lab, Stopwatch::default());
     stopwatch.time(Phase::Rest, || -> Result<(), CommandError> {
-        benches[0].place = estimate.place(lab, benches[0].case.as_ref());
+        benches[0].progress = estimate.progress(lab, benches[0].case.as_ref());
         let references = references(&benches[0], is_large, chosen, &stopwatch)?;
         if let Some(timed) = &references {
             let rows = timed.rows.iter().cloned().map(|row| Reference {
@@ -367,10 +367,15 @@ fn measure(
             reporters.tell(Event::References(rows.collect()))?;
             reporters.tell(Event::Measured(benches[0].empty()))?;
         }
+        let on = On {
+            chosen,
+            devices,
+            references: references.as_ref(),
+            stopwatch: &stopwatch,
+        };
         for (index, bench) in benches.iter_mut().enumerate() {
-            bench.place = estimate.place(lab, bench.case.as_ref());
-            let (references, is_first) = (references.as_ref(), index == 0);
-            bench.run(chosen, devices, references, is_first, reporters, &stopwatch)?;
+            bench.progress = estimate.progress(lab, bench.case.as_ref());
+            bench.run(on, index == 0, reporters)?;
             estimate.case_done();
         }
         Ok(())

@@ -203,7 +203,7 @@ impl Bench<'_> {
         inputs: &NamedBuffers,
     ) -> Result<Option<String>, Error> {
         let variant = run.variant;
-        let _bar = Bar::spinner(format!("{}, checking {}", self.place, variant.name));
+        let _bar = Bar::spinner(format!("{}, checking {}", self.progress, variant.name));
         let on_device = |part: &dyn LabCase| {
             let outcome = run_from(device, part, variant, inputs)?;
             Ok::<_, Error>(outcome.outputs)
@@ -220,20 +220,20 @@ impl Bench<'_> {
         let is_left = |name: &str| state.iter().all(|(other, _)| other != name);
         let mut buffers = copies(inputs, is_left)?;
         replace(&mut buffers, state);
-        let part = cpu.part(of - last, last);
-        let checked = if !variant.checks_from_inputs(part.as_ref()) {
+        let last_part = cpu.part(of - last, last);
+        let checked = if !variant.checks_from_inputs(last_part.as_ref()) {
             // In place: what the steps began with is gone then.
-            part.advance(&mut buffers, Cpu::Parallel, &NoProgress)?;
+            last_part.advance(&mut buffers, Cpu::Parallel, &NoProgress)?;
             keep_outputs(self.lab, &mut buffers);
-            variant.check(part.as_ref(), &Vec::new(), &buffers, after_all)?
+            variant.check(last_part.as_ref(), &Vec::new(), &buffers, after_all)?
         } else if variant.arithmetic == Arithmetic::Fused {
-            variant.check(part.as_ref(), &buffers, &Vec::new(), after_all)?
+            variant.check(last_part.as_ref(), &buffers, &Vec::new(), after_all)?
         } else {
-            let expected = part.reference_from(&buffers, Cpu::Parallel, &NoProgress)?;
-            variant.check(part.as_ref(), &buffers, &expected, after_all)?
+            let of_cpu = last_part.reference_from(&buffers, Cpu::Parallel, &NoProgress)?;
+            variant.check(last_part.as_ref(), &buffers, &of_cpu, after_all)?
         };
         Ok(checked.err().map(|error| {
-            let error = explain(part.as_ref(), &error);
+            let error = explain(last_part.as_ref(), &error);
             format!("over the last {last} steps: {error}")
         }))
     }

@@ -47,7 +47,7 @@ pub struct Computing<'c> {
     time: Duration,
     /// Whether a variant's arithmetic is fused.
     has_fused: bool,
-    place: &'c str,
+    progress: &'c str,
 }
 
 /// The outputs that the CPU computed.
@@ -121,7 +121,7 @@ impl Bench<'_> {
             check: self.check,
             time: self.settings.check,
             has_fused: arithmetic.any(|own| own == Arithmetic::Fused),
-            place: &self.place,
+            progress: &self.progress,
         }
     }
 }
@@ -152,7 +152,7 @@ impl Computing<'_> {
     ///
     /// Where memory is short.
     pub fn whole(&self, inputs: &NamedBuffers) -> Result<Computed, Error> {
-        let bar = Bar::new(format!("{}, the whole on the CPU", self.place));
+        let bar = Bar::new(format!("{}, the whole on the CPU", self.progress));
         let plain = self.case.reference_from(inputs, Cpu::Parallel, &bar)?;
         self.with_fused(self.case, inputs, plain, None)
     }
@@ -163,8 +163,8 @@ impl Computing<'_> {
         let first = self.time.mul_f64(FIRST);
         let whole = self.time.mul_f64(WHOLE).max(self.two_points(inputs));
         let (mut done, mut spent) = (0, Duration::ZERO);
-        let steps_in = |time: Duration, done: u64, spent: Duration| {
-            let one_s = spent.as_secs_f64() / done.max(1) as f64;
+        let steps_in = |time: Duration, before: u64, took: Duration| {
+            let one_s = took.as_secs_f64() / before.max(1) as f64;
             (time.as_secs_f64() / one_s.max(1e-9)) as u64
         };
         while done < of && spent < first {

@@ -59,10 +59,10 @@ impl Bench<'_> {
                 ..Correctness::Wrong.into()
             },
         };
-        let row = |cpu: Cpu, run: Summary, segments, judgement| {
+        let row = |cpu: Cpu, run: Summary, segments, judged| {
             let host_median_s = run.median_s;
             let figures = Figures {
-                judgement,
+                judgement: judged,
                 segments,
                 ..Figures::new(run, Clock::Host, host_median_s)
             };
@@ -121,7 +121,8 @@ fn time(
     bench: &Bench<'_>,
 ) -> Result<Timed, Error> {
     let (began, settings) = (Instant::now(), &bench.settings);
-    let bar = || Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), began);
+    let text = || format!("{} on the CPU, {}", bench.progress, cpu.name());
+    let bar = || Bar::since(text(), began);
     let rule = &settings.cpu;
     let first = in_parts(case, inputs, cpu, rule, &bar())?;
     if first.time >= rule.min_time && !first.parts.is_empty() {

@@ -105,25 +105,25 @@ impl Bench<'_> {
         for id in plan.in_memory() {
             session.poison(id)?;
         }
-        let began = Instant::now();
+        let writing = Instant::now();
         for (name, buffer) in &fields.inputs {
             let id = plan.find_buffer(name).map_err(Error::from)?;
             session.write(id, buffer)?;
         }
-        let write_s = began.elapsed().as_secs_f64();
+        let write_s = writing.elapsed().as_secs_f64();
         let by = match no_graph {
             None => Launching::Graph,
             Some(_) => Launching::Stream,
         };
         session.run_times(1, by)?;
-        let began = Instant::now();
+        let reading = Instant::now();
         outputs_into(session.as_mut(), &plan, &mut fields.results)?;
         let first = First {
             known: OnSeveral {
                 no_graph,
                 setup_s,
                 write_s,
-                read_s: began.elapsed().as_secs_f64(),
+                read_s: reading.elapsed().as_secs_f64(),
                 ..OnSeveral::default()
             },
             digest: Digested::of(&fields.results),
@@ -171,13 +171,13 @@ impl Bench<'_> {
                 Correctness::Wrong
             }
         };
-        let mut known = fewer.iter().filter_map(|(other, digest)| {
+        let mut known = fewer.iter().filter_map(|(other, result)| {
             let is_same = other.case.label() == own.case.label();
-            Some((is_same, (*digest)?))
+            Some((is_same, (*result)?))
         });
         match known.next() {
             None => return Ok(Correctness::Reference),
-            Some((true, digest)) => return Ok(of(digest)),
+            Some((true, expected)) => return Ok(of(expected)),
             // It grew: the same is computed on fewer devices.
             Some((false, _)) => {}
         }
@@ -222,8 +222,8 @@ mod tests {
     #[test]
     fn a_digest_is_of_every_byte() {
         let values = vec![0.0_f64; DIGESTED_BYTES / 8 + 3];
-        let of = |values: &Vec<f64>| {
-            Digested::of(&vec![("u".to_owned(), HostBuffer::from(values.clone()))])
+        let of = |of_these: &Vec<f64>| {
+            Digested::of(&vec![("u".to_owned(), HostBuffer::from(of_these.clone()))])
         };
         let whole = of(&values);
         assert_eq!(of(&values), whole);

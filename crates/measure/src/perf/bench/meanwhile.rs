@@ -61,8 +61,8 @@ impl Bench<'_> {
         let (variants, case) = (&self.variants[..], self.case.as_ref());
         begin(scope, threads, move |outputs: &Sender<Outputs>| {
             let checked = inputs.filter(|_| is_checked);
-            let computed = checked.map(|inputs| {
-                let computed = computing.compute(inputs, known);
+            let computed = checked.map(|from| {
+                let computed = computing.compute(from, known);
                 computed.map_err(|error| memory_advice::failure(error, lab, lab.variants.first()))
             });
             // It has gone where the measurement was given up.

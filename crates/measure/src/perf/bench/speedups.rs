@@ -12,7 +12,7 @@ type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 /// otherwise from all samples.
 pub(crate) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
     let turns = own.0.iter().zip(other.0);
-    let both = turns.filter_map(|(own, other)| own.zip(*other));
+    let both = turns.filter_map(|(mine, its)| mine.zip(*its));
     let (own_s, other_s): (Vec<f64>, Vec<f64>) = both.unzip();
     let reaches = |interval: &Interval| interval.reaches(Confidence::P95);
     let in_turns = (!own_s.is_empty() && own.0.len() == other.0.len())
@@ -94,11 +94,13 @@ pub(super) fn compare_with_fewest(rows: &mut [Row]) {
         let gpus = row.gpus.unwrap_or(1);
         let speedup = usable(row)
             .zip(base.as_ref())
-            .map(|((rate, run), (base, fewest))| Ratio::of_rates([rate, *base], &run, fewest));
+            .map(|((rate, run), (base_rate, base_run))| {
+                Ratio::of_rates([rate, *base_rate], &run, base_run)
+            });
         let times = f64::from(gpus) / f64::from(fewest);
         if let Some(known) = row.figures_mut().and_then(|own| own.on_several.as_mut()) {
             known.speedup = speedup.filter(|_| gpus != fewest);
-            known.efficiency = known.speedup.map(|speedup| speedup.times(1.0 / times));
+            known.efficiency = known.speedup.map(|ratio| ratio.times(1.0 / times));
         }
     }
 }
@@ -127,15 +129,13 @@ mod tests {
     }
 
     /// Speedup and efficiency of each row.
-    fn compared(rows: Vec<Row>) -> Vec<Option<[f64; 2]>> {
-        let mut rows = rows;
+    fn compared(mut rows: Vec<Row>) -> Vec<Option<[f64; 2]>> {
         compare_with_fewest(&mut rows);
-        let rows = rows.iter();
-        rows.map(|row| {
+        let speedups = rows.iter().map(|row| {
             let known = row.figures()?.on_several.as_ref()?;
             Some([known.speedup?.estimate, known.efficiency?.estimate])
-        })
-        .collect()
+        });
+        speedups.collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! The number of GPUs is an axis of the rows that [`bench`](super::bench) makes: the maker of rows,
 //! the samples, the document and the reporters are those of `perf`. What is here is which cases
 //! there are, and on which devices.
-//! Which sizes, timesteps and cases there are is in `sizes`, and the table in `report/several.rs`.
+//! Which sizes, timesteps and cases there are is in `sizes`; the table is crate `results`'s.
 //! The method is in the page on several GPUs in docs/measure.
 
 pub(crate) mod sizes;
@@ -64,7 +64,7 @@ pub fn run(
         counts: &counts,
         is_weak: args.weak,
         params,
-        is_long: args.large,
+        is_large: args.large,
     };
     let device = joined.device.as_ref();
     let mut start = began.elapsed();
@@ -81,9 +81,9 @@ pub fn run(
     let has_times = device.info().kind != DeviceKind::Emulated;
     if let Some(smallest) = smallest.filter(|_| has_times) {
         let _bar = Bar::spinner("loading the kernels");
-        let began = Instant::now();
+        let loading = Instant::now();
         load(smallest, device)?;
-        start += began.elapsed();
+        start += loading.elapsed();
     }
     let link = joined
         .route
@@ -145,7 +145,7 @@ fn benches<'b>(
             ..settings
         },
         check: CheckArg::None,
-        place: String::new(),
+        progress: String::new(),
     });
     Ok(benches.collect())
 }

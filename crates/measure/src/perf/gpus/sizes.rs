@@ -52,7 +52,8 @@ pub struct Sizes<'a> {
     pub is_weak: bool,
     /// Those that `--param` gives.
     pub params: Option<CaseParams>,
-    pub is_long: bool,
+    /// Whether the series is that of `--large`.
+    pub is_large: bool,
 }
 
 /// The variant that `--variant` names, or the one `--submission`, if there is either.
@@ -81,8 +82,8 @@ pub fn variant(
     if several.is_empty() {
         let others: Vec<&str> = labs
             .iter()
-            .filter(|lab| !using_several(lab).is_empty())
-            .map(|lab| lab.name)
+            .filter(|other| !using_several(other).is_empty())
+            .map(|other| other.name)
             .collect();
         return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
@@ -174,13 +175,13 @@ impl Sizes<'_> {
         if self.params.is_some() {
             return Ok(vec![self.item(None, room.is_emulated)?]);
         }
-        let extents = match (room.is_emulated, self.is_long) {
+        let extents = match (room.is_emulated, self.is_large) {
             (true, _) => series.emulated,
             (false, false) => series.short,
             (false, true) => series.long,
         };
         let mut extents = extents.to_vec();
-        if self.is_long && !room.is_emulated {
+        if self.is_large && !room.is_emulated {
             let last = extents.last().copied().unwrap_or(0);
             let largest = largest(|n| self.is_held(n, &room)).filter(|largest| *largest > last);
             extents.extend(largest);
@@ -267,9 +268,9 @@ impl Sizes<'_> {
                     Some(_) => &["n_x", "n_y", "n_z"],
                     None => &["n_y", "n_x"],
                 };
-                for (&name, growth) in axes.iter().zip([growth, 1, 1]) {
+                for (&name, times) in axes.iter().zip([growth, 1, 1]) {
                     let extent = extent.map_or_else(|| own(name), Ok).map_err(of_param)?;
-                    sizes.push((name, u64::from(extent) * u64::from(growth)));
+                    sizes.push((name, u64::from(extent) * u64::from(times)));
                 }
             }
         }

@@ -143,7 +143,7 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
         "poisson" => params.set("n", 12).set("iterations", 4),
         _ => ["n_x", "n_y", "n_z"]
             .iter()
-            .fold(params.set("steps", 4), |params, name| params.set(*name, 12)),
+            .fold(params.set("steps", 4), |cube, name| cube.set(*name, 12)),
     };
     let sizes = Sizes {
         lab,
@@ -154,7 +154,7 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
         counts: &[1, 2, 3],
         is_weak,
         params: Some(params),
-        is_long: false,
+        is_large: false,
     };
     let settings = Settings {
         device_warm_up: Duration::ZERO,
@@ -180,7 +180,7 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
                 stopwatch: &Stopwatch::default(),
             };
             CaseResults {
-                rows: bench.rows(place, None).unwrap(),
+                rows: bench.rows_of_gpus(place).unwrap(),
                 ..bench.empty()
             }
         })
@@ -326,7 +326,7 @@ fn each_row_has_the_variant_that_wins_there() {
             counts: &[devices],
             is_weak: false,
             params: None,
-            is_long: false,
+            is_large: false,
         };
         let names = extents.iter().map(|&extent| {
             let item = sizes.item(Some(extent), false).unwrap();
