@@ -66,14 +66,17 @@ impl Device for Gpus {
             session: self.emulated.prepare(module, plan)?,
             run: Duration::from_micros([800, 500, 400][plan.devices() as usize - 1]),
             is_wrong: plan.devices() == self.wrong_on,
+            runs: 0,
         }))
     }
 }
 
+/// Computes the first run alone: results are those of first runs, and times are made up.
 struct Timed<'d> {
     session: Box<dyn Session + 'd>,
     run: Duration,
     is_wrong: bool,
+    runs: u32,
 }
 
 impl Session for Timed<'_> {
@@ -90,6 +93,7 @@ impl Session for Timed<'_> {
     }
 
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        assert!(self.runs <= 1, "the result of a run that was not computed");
         let mut buffer = self.session.read(id)?;
         if self.is_wrong {
             buffer.bytes_mut()[4321] ^= 1;
@@ -98,7 +102,10 @@ impl Session for Timed<'_> {
     }
 
     fn run(&mut self) -> Result<Timing, Error> {
-        self.session.run()?;
+        if self.runs == 0 {
+            self.session.run()?;
+        }
+        self.runs += 1;
         Ok(Timing {
             device: Some(self.run),
             host: self.run,
