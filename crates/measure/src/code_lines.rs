@@ -33,7 +33,7 @@ fn of_kernel(
     let (path, kernels) = files.find(has_kernels)?;
     // The launches are beside the kernels, or in a folder of the variant's name below them.
     let folder = path.trim_end_matches("kernels.rs");
-    let find = |path: String| sources.iter().find(|(other, _)| *other == path);
+    let find = |wanted: String| sources.iter().find(|(known, _)| *known == wanted);
     let launch = find(format!("{folder}{variant}/launch.rs"));
     let (_, launch) = launch.or_else(|| find(format!("{folder}launch.rs")))?;
     Some(CodeLines {
@@ -93,8 +93,8 @@ kernels!(third fourth);
             ("other/kernels.rs", "pub unsafe fn fifth() {}\n"),
         ];
         let lines = |variant: &str, kernel: &str| {
-            let CodeLines { kernels, launch } = of_kernel(&sources, "lab", variant, kernel)?;
-            Some((kernels, launch))
+            let lines = of_kernel(&sources, "lab", variant, kernel)?;
+            Some((lines.kernels, lines.launch))
         };
         assert_eq!(lines("plain", "first"), Some((8, 2)));
         assert_eq!(lines("own", "first"), Some((8, 1)));

@@ -100,19 +100,19 @@ mod tests {
                     .all(|kernel| kernel.max_registers == Some(80))
             );
             assert_eq!(before.kernels().count(), after.kernels().count());
-            for (before, after) in before.kernels().zip(after.kernels()) {
+            for (plain, under_cap) in before.kernels().zip(after.kernels()) {
                 assert_eq!(
                     (
-                        &before.name,
-                        before.max_threads,
-                        before.min_blocks,
-                        &before.params
+                        &plain.name,
+                        plain.max_threads,
+                        plain.min_blocks,
+                        &plain.params
                     ),
                     (
-                        &after.name,
-                        after.max_threads,
-                        after.min_blocks,
-                        &after.params
+                        &under_cap.name,
+                        under_cap.max_threads,
+                        under_cap.min_blocks,
+                        &under_cap.params
                     )
                 );
             }
@@ -124,13 +124,13 @@ mod tests {
                 let others = code.filter(|line| !line.is_empty() && !line.starts_with(".maxnreg "));
                 others.map(str::to_owned).collect()
             };
-            let (before, after) = (others(module.ptx()), others(capped.ptx()));
-            let differs = before
+            let (uncapped, capped_code) = (others(module.ptx()), others(capped.ptx()));
+            let differs = uncapped
                 .iter()
-                .zip(&after)
-                .find(|(before, after)| before != after);
+                .zip(&capped_code)
+                .find(|(one, other)| one != other);
             assert_eq!(differs, None);
-            assert_eq!(before.len(), after.len());
+            assert_eq!(uncapped.len(), capped_code.len());
         }
     }
 }

@@ -27,9 +27,9 @@ pub fn rows<'c>(
 ) -> impl Iterator<Item = RowView<'c>> + Clone {
     cases.iter().flat_map(move |case| {
         let is_beside = move |reference: &&Reference| {
-            let mut of_lab = cases.iter().filter(|case| case.lab == reference.lab);
+            let mut of_lab = cases.iter().filter(|known| known.lab == reference.lab);
             let first = of_lab.clone().next();
-            let own = of_lab.find(|case| case.case == reference.row.case);
+            let own = of_lab.find(|known| known.case == reference.row.case);
             own.or(first)
                 .is_some_and(|beside| std::ptr::eq(beside, case))
         };

@@ -88,7 +88,7 @@ impl fmt::Display for Difference {
         let change = |from: &u64, to: &u64| {
             let percent = match from {
                 0 => String::new(),
-                from => format!(" ({:+.1} %)", 100.0 * (*to as f64 / *from as f64 - 1.0)),
+                _ => format!(" ({:+.1} %)", 100.0 * (*to as f64 / *from as f64 - 1.0)),
             };
             format!("{} -> {}{percent}", grouped(*from), grouped(*to))
         };

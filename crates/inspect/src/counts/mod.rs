@@ -284,14 +284,14 @@ fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
         Ok(_) => reason,
         Err(error) => format!("{reason}\nthe emulated device does not take this text: {error}"),
     });
-    let kernels = texts.iter().map(|text| {
+    let kernels = texts.iter().map(|one| {
         let mut kernel = Kernel {
             variant: String::new(),
-            kernel: text.name.to_owned(),
-            counts: named([("instructions in the text", text.instructions)]),
+            kernel: one.name.to_owned(),
+            counts: named([("instructions in the text", one.instructions)]),
             stack_is_unknown: false,
         };
-        kernel.add(resources.get(text.name));
+        kernel.add(resources.get(one.name));
         kernel
     });
     Ok((Counts::new(&name, "", kernels.collect()), reason))

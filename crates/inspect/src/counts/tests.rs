@@ -43,11 +43,11 @@ fn what_grew_fails() {
         "{text}"
     );
     // The same at every run.
-    let (ending, text) = counts(&args);
-    assert_eq!(ending, Ok(Ending::Fine));
+    let (again, again_text) = counts(&args);
+    assert_eq!(again, Ok(Ending::Fine));
     assert!(
-        text.contains("2 kernels: all counts as in the baseline"),
-        "{text}"
+        again_text.contains("2 kernels: all counts as in the baseline"),
+        "{again_text}"
     );
     // The baseline had fewer of one, more of another, and other kernels.
     let before = std::fs::read_to_string(&file).unwrap();
@@ -58,9 +58,11 @@ fn what_grew_fails() {
     kernels[0]["counts"]["registers"] = 1.into();
     kernels[1]["kernel"] = "removed".into();
     std::fs::write(&file, document.to_string()).unwrap();
-    let (ending, text) = counts(&args);
-    assert_eq!(ending, Ok(Ending::Wrong));
-    let (differences, _) = text.split_once("registers, spills and stack").unwrap();
+    let (changed, changed_text) = counts(&args);
+    assert_eq!(changed, Ok(Ending::Wrong));
+    let (differences, _) = changed_text
+        .split_once("registers, spills and stack")
+        .unwrap();
     insta::assert_snapshot!(differences);
 }
 
@@ -84,7 +86,7 @@ fn counts_of_text(ptx: &str) -> (Result<Ending, String>, String) {
     let file = folder.path().join("one.ptx").display().to_string();
     std::fs::write(&file, ptx).unwrap();
     let (ending, text) = counts(&[&file]);
-    let own = |text: &str| text.replace(&file, "one.ptx");
+    let own = |said: &str| said.replace(&file, "one.ptx");
     (ending.map_err(|e| own(&e.to_string())), own(&text))
 }
 
@@ -167,17 +169,17 @@ fn a_stack_without_a_bound_is_unknown_and_more_than_any_that_is_known() {
     );
     let warning =
         "ptxas warning : Stack size for entry function 'rec' cannot be statically determined";
-    let (ending, text) = counted(warning, &[]);
+    let (ending, said) = counted(warning, &[]);
     assert_eq!(ending, Ok(Ending::Fine));
     assert!(
-        words(&text).contains("spilled bytes at least 40 stack bytes unknown"),
-        "{text}"
+        words(&said).contains("spilled bytes at least 40 stack bytes unknown"),
+        "{said}"
     );
-    let (ending, text) = counted(warning, &update[..1]);
-    assert_eq!(ending, Ok(Ending::Wrong));
+    let (compared, grown) = counted(warning, &update[..1]);
+    assert_eq!(compared, Ok(Ending::Wrong));
     assert!(
-        text.contains("more   rec: stack bytes: 8 -> unknown"),
-        "{text}"
+        grown.contains("more   rec: stack bytes: 8 -> unknown"),
+        "{grown}"
     );
 }
 

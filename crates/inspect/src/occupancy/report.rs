@@ -128,8 +128,8 @@ impl Report {
         if let [limiter] = limiters[..] {
             let more = match limiter {
                 Limiter::Registers => {
-                    with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(needs, blocks)| {
-                        (format!("{} registers per thread", needs.registers), blocks)
+                    with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(block, blocks)| {
+                        (format!("{} registers per thread", block.registers), blocks)
                     })
                 }
                 Limiter::SharedMemory => {
@@ -140,8 +140,8 @@ impl Report {
                                 shared_mem_bytes,
                                 ..*needs
                             });
-                    with_more_blocks(gpu, held, less).map(|(needs, blocks)| {
-                        let most = grouped(needs.shared_mem_bytes.into());
+                    with_more_blocks(gpu, held, less).map(|(block, blocks)| {
+                        let most = grouped(block.shared_mem_bytes.into());
                         (format!("{most} bytes of shared memory"), blocks)
                     })
                 }
@@ -207,13 +207,13 @@ impl Report {
         sizes.sort_unstable();
         sizes.dedup();
         // Only threads differ from the block that was accepted, so this does not fail.
-        let held = |threads| {
+        let with_threads = |threads| {
             Some((
                 threads,
                 occupancy(gpu, BlockNeeds { threads, ..*needs }).ok()?,
             ))
         };
-        let rows: Vec<(u32, Occupancy)> = sizes.into_iter().filter_map(held).collect();
+        let rows: Vec<(u32, Occupancy)> = sizes.into_iter().filter_map(with_threads).collect();
         let tone = |threads: u32| {
             if threads == needs.threads {
                 Tone::Good

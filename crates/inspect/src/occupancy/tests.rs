@@ -72,10 +72,16 @@ fn the_remedy_works() {
         let held = occupancy(gpu, needs).unwrap();
         let fewer = report::fewer_registers(needs);
         let (more, blocks) = report::with_more_blocks(gpu, &held, fewer).unwrap();
-        let with = |registers| {
-            occupancy(gpu, BlockNeeds { registers, ..needs })
-                .unwrap()
-                .blocks
+        let with = |number| {
+            occupancy(
+                gpu,
+                BlockNeeds {
+                    registers: number,
+                    ..needs
+                },
+            )
+            .unwrap()
+            .blocks
         };
         assert_eq!(with(more.registers), blocks);
         assert!(blocks > held.blocks && with(more.registers + 1) == held.blocks);
@@ -89,19 +95,19 @@ fn the_present_gpu_if_there_is_one() {
         (gpu.name, note.as_deref()),
         ("h100", Some("this machine's Adder 9000"))
     );
-    let (gpu, note) = present(&test_lab::machine_without_gpu()).unwrap();
-    assert_eq!(gpu.name, "h100");
-    assert!(note.unwrap().contains("no GPU"));
+    let (without, of_none) = present(&test_lab::machine_without_gpu()).unwrap();
+    assert_eq!(without.name, "h100");
+    assert!(of_none.unwrap().contains("no GPU"));
     // A GPU is described also where no kernel runs on it, or its limits are not known.
     let of = |capability| present(&test_lab::machine_with(&[("NVIDIA X", capability)]));
-    let (gpu, note) = of((7, 5)).unwrap();
+    let (old, of_old) = of((7, 5)).unwrap();
     assert_eq!(
-        (gpu.name, note.as_deref()),
+        (old.name, of_old.as_deref()),
         ("t4", Some("this machine's NVIDIA X"))
     );
-    let (gpu, note) = of((12, 1)).unwrap();
-    assert_eq!(gpu.name, "rtx-50");
-    insta::assert_snapshot!(note.unwrap(), @"this machine's NVIDIA X has compute capability 12.1, whose limits are not known here; these are the figures of the newest before it (--gpu names another)");
+    let (new, of_new) = of((12, 1)).unwrap();
+    assert_eq!(new.name, "rtx-50");
+    insta::assert_snapshot!(of_new.unwrap(), @"this machine's NVIDIA X has compute capability 12.1, whose limits are not known here; these are the figures of the newest before it (--gpu names another)");
     insta::assert_snapshot!(of((5, 2)).unwrap_err(), @"NVIDIA X has compute capability 5.2, whose limits are unknown; choose the nearest GPU with --gpu");
 }
 

@@ -187,12 +187,12 @@ impl Serialize for Figures {
             (GLOBAL, self.global(), "sectors", "ideal_sectors"),
             (SHARED, self.shared(), "wavefronts", "ideal_wavefronts"),
         ] {
-            for (name, (_, traffic)) in names.into_iter().zip(traffic) {
+            for (name, (_, moved)) in names.into_iter().zip(traffic) {
                 let numbers = Numbers([
-                    ("requests", traffic.requests),
-                    (units, traffic.units),
-                    (ideal, traffic.ideal),
-                    ("bytes", traffic.bytes),
+                    ("requests", moved.requests),
+                    (units, moved.units),
+                    (ideal, moved.ideal),
+                    ("bytes", moved.bytes),
                 ]);
                 object.serialize_field(name, &numbers)?;
             }

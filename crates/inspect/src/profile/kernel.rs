@@ -213,7 +213,7 @@ impl KernelProfile {
             .right("conflicts\n%", |(counts, ..)| {
                 Some(above_0(conflict_share(counts, all)))
             })
-            .left("line", |(_, place, _)| place.clone())
+            .left("line", |(_, at, _)| at.clone())
             .toned("", Align::Left, |(.., text)| (text.clone(), Tone::Faint))
             .render(look, 4)
     }
@@ -245,7 +245,7 @@ fn end_of(path: &str, parts: usize) -> &str {
 fn excerpt(text: &str, room: usize, look: Look) -> String {
     let printable = |c: char| match c {
         '\t' => ' ',
-        c if c.is_ascii_graphic() || c == ' ' || look.unicode && !c.is_control() => c,
+        _ if c.is_ascii_graphic() || c == ' ' || look.unicode && !c.is_control() => c,
         _ => '?',
     };
     let all = text.chars().count();
@@ -284,12 +284,12 @@ fn memory(
         .filter(|(_, traffic)| traffic.requests != 0)
         .collect();
     let table = Table::new(&rows)
-        .left(name, |(name, _)| (*name).to_owned())
-        .right("requests", |(_, traffic)| Some(grouped(traffic.requests)))
-        .right(units, |(_, traffic)| Some(grouped(traffic.units)))
-        .right("ideal", |(_, traffic)| Some(grouped(traffic.ideal)))
-        .right(last_name, |(_, traffic)| Some(last(*traffic)))
-        .right("bytes", |(_, traffic)| Some(grouped(traffic.bytes)));
+        .left(name, |(kind, _)| (*kind).to_owned())
+        .right("requests", |(_, moved)| Some(grouped(moved.requests)))
+        .right(units, |(_, moved)| Some(grouped(moved.units)))
+        .right("ideal", |(_, moved)| Some(grouped(moved.ideal)))
+        .right(last_name, |(_, moved)| Some(last(*moved)))
+        .right("bytes", |(_, moved)| Some(grouped(moved.bytes)));
     (!rows.is_empty()).then(|| table.render(look, 4))
 }
 

@@ -142,12 +142,12 @@ fn compile(
     if wants_sass {
         match toolkit.find("nvdisasm") {
             Ok(nvdisasm) => {
-                let run = Command::new(&nvdisasm)
+                let disassembly = Command::new(&nvdisasm)
                     .arg("-c")
                     .arg(&cubin)
                     .output()
                     .map_err(|error| format!("{}: {error}", nvdisasm.display()))?;
-                compiled.sass = functions(&String::from_utf8_lossy(&run.stdout));
+                compiled.sass = functions(&String::from_utf8_lossy(&disassembly.stdout));
             }
             Err(error) => compiled.missing.push(format!(
                 "{error}, or `pip install nvidia-cuda-nvdisasm` and add its bin folder to the PATH"
@@ -260,8 +260,8 @@ fn readable(entry: &str, files: &HashMap<&str, &str>) -> String {
             // Line 0 names nothing, and lines of Rust's own library say little.
             let source = file
                 .zip(numbers.next())
-                .filter(|(file, line)| !file.starts_with('/') && *line != "0");
-            pending = source.map(|(file, line)| format!("\t// {file}:{line}"));
+                .filter(|(path, number)| !path.starts_with('/') && *number != "0");
+            pending = source.map(|(path, number)| format!("\t// {path}:{number}"));
             continue;
         }
         let is_label =
@@ -292,8 +292,8 @@ fn functions(text: &str) -> HashMap<String, String> {
     let functions = sections.filter_map(|section| {
         let (name, rest) = section.split_once(|c: char| c.is_whitespace())?;
         let is_code = |line: &&str| {
-            let text = line.trim();
-            text.starts_with("/*") || text.starts_with('.') && text.ends_with(':')
+            let trimmed = line.trim();
+            trimmed.starts_with("/*") || trimmed.starts_with('.') && trimmed.ends_with(':')
         };
         let lines: Vec<&str> = rest.lines().filter(is_code).map(str::trim_end).collect();
         Some((name.to_owned(), lines.join("\n")))
@@ -405,9 +405,9 @@ ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack si
             "nvdisasm",
             &format!("cat <<'END'\n{dump}END"),
         );
-        let text = listing(&toolkit, true);
+        let with_sass = listing(&toolkit, true);
         let sass = "\n\n.text.add:\n        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;\n.L_x_0:\n        /*0010*/                   EXIT ;\n";
-        assert!(text.ends_with(sass), "{text}");
+        assert!(with_sass.ends_with(sass), "{with_sass}");
     }
 
     /// As ptxas 13.5 writes it: the functions that a kernel calls, below it, once for each kernel.

@@ -138,9 +138,9 @@ fn run_on(
     let right = Right { inputs, expected };
     let mut report = Report::new(lab.name, label, first.work(case.as_ref()));
     for variant in variants {
-        let bar = Bar::spinner(format!("counting {}", variant.name));
+        let spinner = Bar::spinner(format!("counting {}", variant.name));
         let profile = profile(device, lab, case.as_ref(), variant, &right, sources);
-        drop(bar);
+        drop(spinner);
         let profile = profile?;
         if json.wants_text() {
             out.line(profile.render(args.lines, out.look()))?;

@@ -36,7 +36,7 @@ impl Sources {
         let lines = self.files.entry(file.to_owned()).or_insert_with(|| {
             let read = |root: &PathBuf| std::fs::read_to_string(root.join(file)).ok();
             let text = roots.iter().find_map(read).unwrap_or_default();
-            text.lines().map(|line| line.trim().to_owned()).collect()
+            text.lines().map(|one| one.trim().to_owned()).collect()
         });
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         lines.get(index).filter(|text| !text.is_empty()).cloned()

@@ -180,7 +180,7 @@ impl PythonSession {
             .iter()
             .map(|(name, id)| (*id, path(&format!("{name}.out"))))
             .collect();
-        let output_paths: Vec<&PathBuf> = outputs.iter().map(|(_, path)| path).collect();
+        let output_paths: Vec<&PathBuf> = outputs.iter().map(|(_, place)| place).collect();
         let mut prepare = (peer.script.arguments)(plan).map_err(RunError::Unsuited)?;
         prepare["ordinal"] = json!(ordinal);
         prepare["flush_bytes"] = json!(flush_bytes);

@@ -315,9 +315,9 @@ fn python_is_asked_and_understood() {
         (timing.device.unwrap().as_millis(), timing.host.as_millis()),
         (500, 750)
     );
-    let timing = run.run_times(10, Launching::Stream).unwrap();
+    let ten = run.run_times(10, Launching::Stream).unwrap();
     assert_eq!(
-        (timing.device.unwrap().as_millis(), timing.host.as_millis()),
+        (ten.device.unwrap().as_millis(), ten.host.as_millis()),
         (5000, 7500)
     );
     let outputs = run.outputs().unwrap();
@@ -338,23 +338,23 @@ fn python_is_asked_and_understood() {
 fn python_that_fails_is_told() {
     let (_folder, python) = program(SWAPS);
     let peer = peer_of(python, NUMBA).unwrap();
-    let error = |peer, steps| {
+    let error = |of, steps| {
         let case = case(steps);
         let inputs = case.inputs().unwrap();
-        start(peer, case.as_ref(), &inputs).err().unwrap()
+        start(of, case.as_ref(), &inputs).err().unwrap()
     };
     let text = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 'Traceback' >&2\necho 'ImportError: libcuda' >&2\n";
-    let (_other, python) = program(text);
-    let ends = peer_of(python, NUMBA).unwrap();
+    let (_other, failing) = program(text);
+    let ends = peer_of(failing, NUMBA).unwrap();
     insta::assert_snapshot!(error(&ends, 3), @"python3 ended: ImportError: libcuda");
     // The stand-in knows cases of three timesteps only.
     insta::assert_snapshot!(error(&peer, 1), @"wave2d.py answered `no idea`");
-    let (_folder, python) =
+    let (_third, lacking) =
         program("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n");
-    let reason = peer_of(python, NUMBA).unwrap_err();
+    let reason = peer_of(lacking, NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"ModuleNotFoundError: No module named 'numba'");
-    let reason = peer_of("/no/such/python3".into(), NUMBA).unwrap_err();
-    insta::assert_snapshot!(reason, @"/no/such/python3 does not start: No such file or directory (os error 2)");
+    let no_program = peer_of("/no/such/python3".into(), NUMBA).unwrap_err();
+    insta::assert_snapshot!(no_program, @"/no/such/python3 does not start: No such file or directory (os error 2)");
 }
 
 #[test]

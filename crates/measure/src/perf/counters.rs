@@ -132,23 +132,26 @@ mod tests {
         };
         let short = instead("n=128 iterations=200");
         assert_eq!(short.as_deref(), Some("128^3, 8 iterations"));
-        let short = instead("n=32 iterations=200");
-        assert_eq!(short.as_deref(), Some("32^3, 16 iterations"));
+        let of_few_points = instead("n=32 iterations=200");
+        assert_eq!(of_few_points.as_deref(), Some("32^3, 16 iterations"));
         assert_eq!(instead("n=32 iterations=10"), None);
         // It says itself which steps tell of all.
         let of_laptop = |lab: &Lab| {
             let laptop = lab.laptop_cases().remove(0);
             (lab::counted_instead(lab, laptop.as_ref()), laptop)
         };
-        let (short, laptop) = of_laptop(&host::stencil25::LAB);
-        let (short, steps) = (short.unwrap(), laptop.timesteps().unwrap());
-        assert_eq!(short.timesteps(), Some(1));
-        assert_eq!(short.work().updates, laptop.work().updates / steps);
+        let (reduced, laptop) = of_laptop(&host::stencil25::LAB);
+        let (one_step, steps) = (reduced.unwrap(), laptop.timesteps().unwrap());
+        assert_eq!(one_step.timesteps(), Some(1));
+        assert_eq!(one_step.work().updates, laptop.work().updates / steps);
         // A reduced form that is small would not be true.
         assert!(of_laptop(&host::matadd::LAB).0.is_none());
         // Too large: a laptop's case is counted.
-        let (short, _) = of_laptop(&host::poisson::LAB);
-        assert_eq!(instead("n=512 iterations=10"), Some(short.unwrap().label()));
+        let (of_a_laptop, _) = of_laptop(&host::poisson::LAB);
+        assert_eq!(
+            instead("n=512 iterations=10"),
+            Some(of_a_laptop.unwrap().label())
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn records(
         let record = DeviceRecord {
             device,
             info: named.device.info().clone(),
-            telemetry: known.ok().map(|telemetry| telemetry.about().clone()),
+            telemetry: known.ok().map(|reports| reports.about().clone()),
             no_telemetry: known.err().map(|none| none.reason.clone()),
             limits,
         };

@@ -161,8 +161,8 @@ const SMALL: [&str; 5] = [
 ];
 
 fn small(variants: &str) -> Run {
-    let variants = format!("--variant={variants}");
-    timed(&[&SMALL[..], &[&variants]].concat(), &test_lab::machine())
+    let named = format!("--variant={variants}");
+    timed(&[&SMALL[..], &[&named]].concat(), &test_lab::machine())
 }
 
 impl Run {

@@ -229,8 +229,11 @@ mod tests {
         let both = joined(two.into_iter()).unwrap();
         assert_eq!((both.sm_clock_mhz, both.energy_j), (Some(1200), Some(3.0)));
         assert_eq!(both.throttled_by, Some(cap.into()));
-        let two = [reading(1980, Some(1.0), &[]), reading(1980, None, &[])];
-        assert_eq!(joined(two.into_iter()).unwrap().energy_j, None);
+        let one_without_energy = [reading(1980, Some(1.0), &[]), reading(1980, None, &[])];
+        assert_eq!(
+            joined(one_without_energy.into_iter()).unwrap().energy_j,
+            None
+        );
         assert_eq!(joined(std::iter::empty()), None);
     }
 

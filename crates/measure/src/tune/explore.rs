@@ -226,9 +226,9 @@ impl<'e> Explorer<'e> {
         shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         let memory = BufferPool::default();
-        let prepare = |shape: &Variant| {
-            let plan = shape.record_on(timed.case, self.device)?;
-            TimedRun::prepare(self.device, &shape.module, plan, timed.inputs, &memory)
+        let prepare = |variant: &Variant| {
+            let plan = variant.record_on(timed.case, self.device)?;
+            TimedRun::prepare(self.device, &variant.module, plan, timed.inputs, &memory)
         };
         let mut own = prepare(shape)?;
         let _bar = Bar::spinner(format!("timing {}", shape.name));
@@ -255,22 +255,22 @@ impl<'e> Explorer<'e> {
         )
         .into_iter()
         .collect::<Result<Vec<_>, RunError>>()?;
-        let (own, default) = (&results[0], &results[results.len() - 1]);
-        if shape.is_exact() && own.output != default.output {
+        let (of_shape, default) = (&results[0], &results[results.len() - 1]);
+        if shape.is_exact() && of_shape.output != default.output {
             return Ok(Err(
                 "wrong: its result is not that of the default shape".to_owned()
             ));
         }
-        let samples = |timed: &'_ interleaved::Timed| timed.figures.run.samples_s.clone();
+        let samples = |run: &'_ interleaved::Timed| run.figures.run.samples_s.clone();
         let ratio = times_as_long(
-            (&own.turns_s, &samples(own)),
+            (&of_shape.turns_s, &samples(of_shape)),
             (&default.turns_s, &samples(default)),
         );
         let steps = steps(timed.case);
-        let step = |timed: &interleaved::Timed| 1e6 * timed.figures.run.median_s / steps;
+        let step = |run: &interleaved::Timed| 1e6 * run.figures.run.median_s / steps;
         Ok(Ok(Measured {
             shape: label(shape),
-            step: step(own),
+            step: step(of_shape),
             default_step: step(default),
             vs_default: ratio.estimate,
             interval: ratio.interval,
@@ -284,9 +284,9 @@ impl<'e> Explorer<'e> {
         shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         let Timed { case, inputs, .. } = *timed;
-        let run = |shape: &Variant| -> Result<(u64, NamedBuffers), Error> {
-            let plan = shape.record(case)?;
-            let mut session = self.device.prepare(&shape.module, &plan)?;
+        let run = |variant: &Variant| -> Result<(u64, NamedBuffers), Error> {
+            let plan = variant.record(case)?;
+            let mut session = self.device.prepare(&variant.module, &plan)?;
             let outcome = run_once(session.as_mut(), &plan, inputs)?;
             let reports = session.reports().iter();
             let instructions = reports.map(|report| report.total.counts.instructions.thread);

@@ -219,7 +219,9 @@ fn with_shapes(lab: &Lab) -> impl Iterator<Item = &Variant> {
 fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: Option<&Variant>) -> String {
     let names = labs
         .iter()
-        .flat_map(|lab| with_shapes(lab).map(|variant| format!("{} {}", lab.name, variant.name)))
+        .flat_map(|known| {
+            with_shapes(known).map(|shaped| format!("{} {}", known.name, shaped.name))
+        })
         .collect::<Vec<_>>()
         .join(", ");
     match variant {
@@ -338,10 +340,10 @@ impl Tuning<'_> {
                     shape.name
                 )));
             }
-            let entry = &mut self.table.entries[at];
-            entry.date = today();
-            entry.driver.clone_from(&self.driver);
-            entry.tried.push(tried);
+            let found = &mut self.table.entries[at];
+            found.date = today();
+            found.driver.clone_from(&self.driver);
+            found.tried.push(tried);
             self.save()?;
         }
         Ok(())

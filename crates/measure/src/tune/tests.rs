@@ -77,9 +77,9 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
         (5, &None)
     );
 
-    let (ending, text) = tune(&file, &test_lab::machine(), &["twofold"]);
-    assert_eq!(ending, Ok(Ending::Fine));
-    insta::assert_snapshot!(text, @"
+    let (second, second_text) = tune(&file, &test_lab::machine(), &["twofold"]);
+    assert_eq!(second, Ok(Ending::Fine));
+    insta::assert_snapshot!(second_text, @"
     doubling twofold, 100 numbers, 10 steps on Adder 9000
       tuned.toml has 5 of 7 shapes; continuing with the others
       shape            us/step   default  vs default
@@ -99,23 +99,23 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     assert_eq!(entry.cells, 100);
 
     // All are there: nothing is tried, and nothing changes.
-    let (ending, text) = tune(&file, &test_lab::machine(), &["twofold"]);
-    assert_eq!(ending, Ok(Ending::Fine));
+    let (third, third_text) = tune(&file, &test_lab::machine(), &["twofold"]);
+    assert_eq!(third, Ok(Ending::Fine));
     assert!(
-        text.contains("tuned.toml has all 7 shapes; --again tries them again"),
-        "{text}"
+        third_text.contains("tuned.toml has all 7 shapes; --again tries them again"),
+        "{third_text}"
     );
     assert_eq!(Table::read(&file).unwrap(), found);
     // Another case is another entry.
-    let (ending, _) = tune(
+    let (of_another, _) = tune(
         &file,
         &test_lab::machine(),
         &["twofold", "--param=n=10", "--param=steps=2"],
     );
-    assert!(ending.is_err());
+    assert!(of_another.is_err());
     assert_eq!(Table::read(&file).unwrap().entries.len(), 2);
-    let (ending, _) = tune(&file, &test_lab::machine(), &["twofold", "--again"]);
-    assert!(ending.is_err());
+    let (again_ending, _) = tune(&file, &test_lab::machine(), &["twofold", "--again"]);
+    assert!(again_ending.is_err());
     // The best shape stays so until all are tried.
     let again = &Table::read(&file).unwrap().entries[0];
     assert_eq!((again.tried.len(), again.shape.as_deref()), (5, Some("x4")));

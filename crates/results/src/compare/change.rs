@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn one_percent_is_seen_where_intervals_allow() {
         let [old, new] = [1.0, 1.01].map(|time_s| summary(time_s, 0.0002));
-        let verdict = |new: &Summary| compare(&old, new, Margin(0.005)).1;
+        let verdict = |later: &Summary| compare(&old, later, Margin(0.005)).1;
         assert_eq!(verdict(&new), Change::Slower);
         assert_eq!(verdict(&summary(1.0005, 0.0002)), Change::Same);
         assert_eq!(verdict(&summary(1.01, 0.003)), Change::Undecided);

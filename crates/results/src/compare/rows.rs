@@ -128,8 +128,10 @@ impl Compared {
                 None => compared.only_old.push(name.to_string()),
                 Some((_, row)) => {
                     compared.rows.extend(pairs(&name, figures, row, margin));
-                    let new = row.figures().filter(|_| name.device != "cpu");
-                    compared.foretell(figures, new);
+                    let of_device = row.figures().filter(|_| name.device != "cpu");
+                    if let Some(timed_again) = of_device {
+                        compared.foretell(figures, timed_again);
+                    }
                 }
             }
         }
@@ -149,10 +151,7 @@ impl Compared {
 
 impl Compared {
     /// Counts a row's times, isolated and batched.
-    fn foretell(&mut self, old: &Figures, new: Option<&Figures>) {
-        let Some(new) = new else {
-            return;
-        };
+    fn foretell(&mut self, old: &Figures, new: &Figures) {
         self.foretold.add(&old.run, &new.run);
         if let Some((old, new)) = batched(old).zip(batched(new)) {
             self.foretold.add(&old.run, &new.run);
@@ -175,19 +174,19 @@ fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> 
         verdict,
         reason: Some(reason.to_owned()),
     };
-    let pair = |how: String, old: &Summary, new: &Summary| {
-        let (ratio, verdict) = compare(old, new, margin);
+    let pair = |how: String, before: &Summary, after: &Summary| {
+        let (ratio, verdict) = compare(before, after, margin);
         let is_open = verdict == Change::Undecided;
         Pair {
             row: RowName {
                 name: how,
                 ..name.clone()
             },
-            old_s: Some(old.median_s),
-            new_s: Some(new.median_s),
+            old_s: Some(before.median_s),
+            new_s: Some(after.median_s),
             ratio,
             verdict,
-            reason: is_open.then(|| doubts(old, new)).flatten(),
+            reason: is_open.then(|| doubts(before, after)).flatten(),
         }
     };
     match &new.outcome {
@@ -232,11 +231,11 @@ fn doubts(old: &Summary, new: &Summary) -> Option<String> {
 /// Other differences, from which a difference in time may come.
 fn differences(old: &Results, new: &Results) -> Vec<String> {
     let mut differences = Vec::new();
-    let mut differ = |what: &str, old: Option<&str>, new: Option<&str>| {
-        if let (Some(old), Some(new)) = (old, new)
-            && old != new
+    let mut differ = |what: &str, before: Option<&str>, after: Option<&str>| {
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
         {
-            differences.push(format!("{what}: {old}, now {new}"));
+            differences.push(format!("{what}: {before}, now {after}"));
         }
     };
     let [old_cpu, new_cpu] = [old, new].map(|results| Some(results.cpu.as_ref()?.model.as_str()));
@@ -248,8 +247,9 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
         };
         let name = &device.device;
         differ(name, Some(&device.info.name), Some(&other.info.name));
-        let [old, new] = [device, other].map(|record| record.telemetry.as_ref()?.driver.as_deref());
-        differ(&format!("driver of {name}"), old, new);
+        let [old_driver, new_driver] =
+            [device, other].map(|record| record.telemetry.as_ref()?.driver.as_deref());
+        differ(&format!("driver of {name}"), old_driver, new_driver);
     }
     let [old_link, new_link] = [old, new].map(|results| {
         let link = results.scaling.as_ref()?.link?;
@@ -260,9 +260,9 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
     differ("harness", versions[0], versions[1]);
     let has_changed = |(name, figures): &(RowName, &Figures)| {
         let other = timed(new).find(|(other, _)| other == name);
-        let code = |figures: &Figures| figures.on_device.code_sha256.clone();
+        let code = |of: &Figures| of.on_device.code_sha256.clone();
         let codes = other.map(|(_, other)| (code(figures), code(other)));
-        matches!(codes, Some((Some(old), Some(new))) if old != new)
+        matches!(codes, Some((Some(before), Some(after))) if before != after)
     };
     let mut labs: Vec<String> = timed(old)
         .filter(has_changed)

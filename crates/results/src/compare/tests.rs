@@ -185,8 +185,8 @@ fn what_is_not_beyond_the_margin_is_hardly_ever_called_slower() {
     let share = called_slower(1.015, 0.0);
     assert!(share <= 0.008, "{share}");
     // How runs of the program scatter, no interval of one run knows: the margin leaves room for it.
-    let share = called_slower(1.0075, 0.002);
-    assert!(share <= 0.001, "{share}");
+    let of_half = called_slower(1.0075, 0.002);
+    assert!(of_half <= 0.001, "{of_half}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn compare_files(
     args.old = Path::new("old.json").to_owned();
     let folder = format!("{}/", folder.path().display());
     let ending = ending.map_err(|failure| match failure {
-        CommandError::Input(text) => CommandError::Input(text.replace(&folder, "")),
+        CommandError::Input(said) => CommandError::Input(said.replace(&folder, "")),
         other => other,
     });
     (ending, String::from_utf8(text).unwrap())

@@ -21,8 +21,8 @@ impl Ratio {
         let away = |run: &Summary, end: usize| Some((run.interval_s?[end] / run.median_s).ln());
         // A shorter time of its own, and a longer one of the other, make the ratio greater.
         let both = |own_end: usize| {
-            let (own, other) = (away(own_run, own_end)?, away(other_run, 1 - own_end)?);
-            Some(own.hypot(other).exp())
+            let (mine, its) = (away(own_run, own_end)?, away(other_run, 1 - own_end)?);
+            Some(mine.hypot(its).exp())
         };
         let interval = both(1)
             .zip(both(0))

@@ -199,8 +199,8 @@ fn html(documents: &[Document]) -> String {
 }
 
 /// Measurements of the labs; they share the plots of throughput.
-fn perf(page: &mut Page, measurements: &[&Results]) {
-    let commands = measurements.iter();
+fn perf(page: &mut Page, documents: &[&Results]) {
+    let commands = documents.iter();
     let measurements: Vec<(&Results, String)> = commands
         .map(|results| (*results, shell_line(&results.command_line)))
         .collect();

@@ -95,8 +95,8 @@ pub fn roofs(device: &DeviceRecord, least: f64) -> Option<Plot> {
     };
     // A slope ends at the highest roof.
     let slope = |name: &str, shape, bytes_per_s: f64| {
-        let to = (highest / bytes_per_s).max(2.0 * from);
-        limit(name, shape, [from, to].map(|x| (x, x * bytes_per_s)))
+        let end = (highest / bytes_per_s).max(2.0 * from);
+        limit(name, shape, [from, end].map(|x| (x, x * bytes_per_s)))
     };
     let mut series = vec![slope("device memory (copies)", Shape::Curve, copy)];
     series.extend(best(&limits.l2).map(|rate| slope("L2 (reads)", Shape::Dashes, rate)));

@@ -57,7 +57,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 fn bars(rows: &[Timed<'_>], value: fn(&RowView<'_>) -> Option<f64>) -> Vec<Bar> {
     let is_drawn = |timed: &&Timed<'_>| {
         let RowView { case, row, .. } = timed.of;
-        let fastest = case.rows.iter().find(|row| row.is_fastest());
+        let fastest = case.rows.iter().find(|other| other.is_fastest());
         let is_asked = row.variant == case.first_variant
             || fastest.is_some_and(|fastest| fastest.variant == row.variant)
             || row.device == "cpu" && row.variant != "serial";

@@ -134,7 +134,7 @@ fn commands_have_no_folders_of_the_machine() {
         "--json=/tmp/a b.json",
     ];
     assert_eq!(line(&words), "harness perf '--json=a b.json'");
-    let words = [
+    let relative = [
         "./harness",
         "perf",
         "--submission",
@@ -142,7 +142,10 @@ fn commands_have_no_folders_of_the_machine() {
         "-o",
         "out/a.html",
     ];
-    assert_eq!(line(&words), "harness perf --submission mine -o out/a.html");
+    assert_eq!(
+        line(&relative),
+        "harness perf --submission mine -o out/a.html"
+    );
 }
 
 #[test]
@@ -303,12 +306,12 @@ fn a_file_is_written_whole_or_not_at_all() {
     );
     // A picture alone is not a page.
     let picture = folder.path().join("ladder.svg");
-    let args = ReportArgs {
+    let picture_alone = ReportArgs {
         results: vec![folder.path().join("perf.json")],
         out: None,
         ladder: Some(picture.clone().into()),
     };
-    assert_eq!(run(&args, &mut out), Ok(Ending::Fine));
+    assert_eq!(run(&picture_alone, &mut out), Ok(Ending::Fine));
     let svg = std::fs::read_to_string(&picture).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
     drop(out);

@@ -20,8 +20,8 @@ impl<'c> Size<'c> {
     /// The fastest of several variants, or the only one.
     fn best(&self) -> Option<&RowView<'c>> {
         let figures = |one: &RowView<'c>| -> Option<&'c Figures> { one.row.figures() };
-        let is_right = |figures: &Figures| !figures.is_wrong();
-        let is_fastest = |figures: &Figures| figures.compared.is_fastest;
+        let is_right = |own: &Figures| !own.is_wrong();
+        let is_fastest = |own: &Figures| own.compared.is_fastest;
         match &self.variants[..] {
             [one] if figures(one).is_some_and(is_right) => Some(one),
             several => {

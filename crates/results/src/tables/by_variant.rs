@@ -97,13 +97,13 @@ fn render(
     let mut table = table
         .toned("variant", Align::Left, variant)
         .toned(&format!("time\n{us}"), Align::Right, |line| {
-            let time = |figures: &Figures| time(figures, &figures.run);
+            let time = |own: &Figures| time(own, &own.run);
             line.of.row.figures().map_or_else(dash, time)
         })
         .toned(&format!("batched\n{us}"), Align::Right, |line| {
-            let time = |figures: &Figures| {
-                let batched = figures.on_device.batched.as_ref()?;
-                Some(time(figures, &batched.run))
+            let time = |own: &Figures| {
+                let batched = own.on_device.batched.as_ref()?;
+                Some(time(own, &batched.run))
             };
             line.of.row.figures().and_then(time).unwrap_or_else(dash)
         })
@@ -146,8 +146,8 @@ fn variant(line: &Line<'_>) -> (String, Tone) {
 
 /// Whether both were skipped for one reason, which is their device's.
 fn is_absent_like(row: &Row, other: &Row) -> bool {
-    let reason = |row: &Row| match &row.outcome {
-        Outcome::Skipped { message } if row.language.is_none() => Some(message.clone()),
+    let reason = |of: &Row| match &of.outcome {
+        Outcome::Skipped { message } if of.language.is_none() => Some(message.clone()),
         _ => None,
     };
     row.device == other.device && reason(row).is_some() && reason(row) == reason(other)

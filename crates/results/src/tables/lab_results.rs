@@ -126,8 +126,7 @@ impl<'c> LabResults<'c> {
 
     /// `CPU: 1001x1001, 200 steps: serial 0.712, parallel 8.31 (11.7x)`.
     fn cpu(&self, first: &'c CaseResults) -> Option<String> {
-        let references = [Cpu::Serial, Cpu::Parallel];
-        let rows = references
+        let rows = [Cpu::Serial, Cpu::Parallel]
             .into_iter()
             .filter_map(|of| cpu(self.references, first, of));
         let rates: Vec<String> = rows

@@ -324,8 +324,8 @@ fn conditions(case: &CaseResults) -> Vec<String> {
             let ranges = rows.iter().filter_map(|(_, conditions)| of(conditions));
             let [low, high] = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
             Some(match (format!("{low:.0}"), format!("{high:.0}")) {
-                (low, high) if low == high => format!("{text}{low} {unit}"),
-                (low, high) => format!("{text}{low} to {high} {unit}"),
+                (least, most) if least == most => format!("{text}{least} {unit}"),
+                (least, most) => format!("{text}{least} to {most} {unit}"),
             })
         };
         let parts: Vec<String> = [

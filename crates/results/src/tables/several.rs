@@ -237,9 +237,9 @@ pub fn notes(results: &Results, run: &Scaling) -> Vec<String> {
     let reasons =
         || rows().filter_map(|row| row.figures()?.on_several.as_ref()?.no_graph.as_deref());
     for reason in reasons().collect::<BTreeSet<&str>>() {
-        let rows = reasons().filter(|other| *other == reason).count();
-        let rows = count(rows, "row");
-        notes.push(format!("by stream, not as a graph, {rows}: {reason}"));
+        let alike = reasons().filter(|other| *other == reason).count();
+        let counted = count(alike, "row");
+        notes.push(format!("by stream, not as a graph, {counted}: {reason}"));
     }
     notes.push(
         if run.weak {

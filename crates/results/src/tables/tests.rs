@@ -87,17 +87,17 @@ fn a_wide_interval_is_shown_and_what_is_impossible_is_withheld() {
     make_noisy(figures(&mut cases[0], "naive"));
     insta::assert_snapshot!("noisy_first_variant", brief(&cases));
     // Nothing is compared with a time that cannot be.
-    let mut cases = wave2d(200);
-    make_impossible(figures(&mut cases[0], "naive"));
-    insta::assert_snapshot!("impossible_first_variant", brief(&cases));
-    let mut cases = wave2d(200);
-    make_noisy(figures(&mut cases[0], "parallel"));
-    let text = brief(&cases);
+    let mut impossible = wave2d(200);
+    make_impossible(figures(&mut impossible[0], "naive"));
+    insta::assert_snapshot!("impossible_first_variant", brief(&impossible));
+    let mut noisy_cpu = wave2d(200);
+    make_noisy(figures(&mut noisy_cpu[0], "parallel"));
+    let text = brief(&noisy_cpu);
     assert!(text.contains("parallel 8.31 ± 0.51 (11.7"), "{text}");
     // One that is wrong has no rate.
-    let mut cases = wave2d(200);
-    make_wrong(figures(&mut cases[0], "naive"));
-    insta::assert_snapshot!("wrong_first_variant", brief(&cases));
+    let mut wrong = wave2d(200);
+    make_wrong(figures(&mut wrong[0], "naive"));
+    insta::assert_snapshot!("wrong_first_variant", brief(&wrong));
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn three_lines_of_notes_at_most() {
     let shmem = figures(&mut cases[0], "shmem");
     shmem.on_device.kernels[0].local_bytes = 8;
     make_impossible(shmem);
-    let text = brief(&cases);
-    assert_eq!(notes(&text)[2..], ["  2 more notes: --notes"], "{text}");
+    let cut = brief(&cases);
+    assert_eq!(notes(&cut)[2..], ["  2 more notes: --notes"], "{cut}");
     let all = with_notes(&cases);
     for note in [
         "naive on cuda: `x` is wrong in 1 of 100000",
@@ -209,8 +209,8 @@ fn speedups_of_what_is_withheld_are_not_said() {
     assert!(text.contains(line) && !has_shmem, "{text}");
     // The one core's own time is none.
     make_impossible(figures(&mut cases[0], "serial"));
-    let text = with_notes(&cases);
-    assert!(!text.contains("speedup over one core"), "{text}");
+    let without = with_notes(&cases);
+    assert!(!without.contains("speedup over one core"), "{without}");
 }
 
 #[test]

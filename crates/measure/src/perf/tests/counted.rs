@@ -16,16 +16,16 @@ fn without_a_gpu_instructions_and_sectors_are_counted() {
     insta::assert_snapshot!(totals);
     // The kernels are under --notes, behind the same totals.
     let notes = [&args[..], &["--notes"]].concat();
-    let run = run_with(
+    let noted = run_with(
         &labs,
         &machine,
         Peers::default(),
         &MadeUp::default(),
         &notes,
     );
-    let (before, kernels) = run.text.split_once("\n\n  variant    kernel").unwrap();
-    assert!(before.contains("active"), "{}", run.text);
-    assert!(kernels.contains("scattered  scattered"), "{}", run.text);
+    let (before, kernels) = noted.text.split_once("\n\n  variant    kernel").unwrap();
+    assert!(before.contains("active"), "{}", noted.text);
+    assert!(kernels.contains("scattered  scattered"), "{}", noted.text);
 }
 
 #[test]

@@ -37,11 +37,11 @@ fn the_page_is_written_beside_it() {
     );
     assert_eq!(run.ending, Ok(Ending::Fine));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "a page of 1 cases");
-    let run = timed(
+    let refused = timed(
         &["--html=/no/such/folder/results.html"],
         &test_lab::machine(),
     );
-    assert!(matches!(run.ending, Err(CommandError::Input(_))) && run.text.is_empty());
+    assert!(matches!(refused.ending, Err(CommandError::Input(_))) && refused.text.is_empty());
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
         cases: Vec::new(),
         ..measured.clone()
     };
-    let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
+    let mut said = Vec::new();
+    let mut out = Out::new(&mut said, Look::PLAIN);
     let mut reporters = Reporters::begin(begun, outputs, Instant::now(), false, &mut out).unwrap();
     let case = |name: &str| {
         Event::CaseDone(results::CaseResults {
@@ -72,9 +72,9 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
     };
     let read = || {
         // As another program does: this one reads nothing that it is going to replace.
-        let text = std::fs::read_to_string(&file).unwrap();
-        let results = Results::parse(&text).unwrap();
-        let cases = results.cases.iter().map(|case| case.case.to_string());
+        let document = std::fs::read_to_string(&file).unwrap();
+        let results = Results::parse(&document).unwrap();
+        let cases = results.cases.iter().map(|one| one.case.to_string());
         (results.interrupted, cases.collect::<Vec<_>>())
     };
     assert!(!file.exists());
@@ -92,7 +92,7 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
     assert_eq!(ending, Ok(Ending::Fine));
     assert_eq!(read(), (false, all));
     // The devices, and no tables: no lab was done.
-    let text = String::from_utf8(text).unwrap();
+    let text = String::from_utf8(said).unwrap();
     assert!(
         text.contains("Adder 9000") && !text.contains("naive"),
         "{text}"

@@ -54,9 +54,9 @@ fn long_runs_of_the_cpu_are_timed_in_parts() {
         assert!(figures.run.doubts.is_empty() && !figures.is_wrong());
     }
     // It has fewer steps than parts.
-    let run = cpu("--param=steps=19");
-    assert_eq!(run.figures(0).segments, None);
-    assert_eq!(run.figures(0).run.median_s, 0.19);
+    let short = cpu("--param=steps=19");
+    assert_eq!(short.figures(0).segments, None);
+    assert_eq!(short.figures(0).run.median_s, 0.19);
 }
 
 #[test]
@@ -76,22 +76,22 @@ fn both_ends_are_compared_with_the_cpu() {
         assert_eq!(figures.judgement.checked_steps, Some(CHECKED));
     }
     // A run that the CPU can do as a whole is checked as a whole.
-    let run = small("naive");
-    assert_eq!(run.figures(0).judgement.checked_steps, None);
+    let whole = small("naive");
+    assert_eq!(whole.figures(0).judgement.checked_steps, None);
     // So is one that takes twice the time that the CPU is given.
     for (steps, is_whole) in [("--param=steps=60", true), ("--param=steps=61", false)] {
-        let run = timed(
+        let by_time = timed(
             &["doubling", "--device=cuda", "--variant=naive", steps],
             &test_lab::machine(),
         );
         assert_eq!(
-            run.figures(0).judgement.checked_steps.is_none(),
+            by_time.figures(0).judgement.checked_steps.is_none(),
             is_whole,
             "{steps}"
         );
     }
-    let run = long(&["--variant=naive", "--check=full"]);
-    let figures = run.figures(0);
+    let full = long(&["--variant=naive", "--check=full"]);
+    let figures = full.figures(0);
     let result = (figures.judgement.result, figures.judgement.checked_steps);
     assert_eq!(result, (Correctness::Equal, None));
 }
@@ -136,12 +136,12 @@ fn what_has_no_plans_of_parts_is_compared_as_a_whole() {
     ];
     assert_eq!(results, expected);
     // Where there is none, with the CPU's.
-    for (variant, expected) in [
+    for (variant, verdict) in [
         ("whole", Correctness::Equal),
         ("late-whole", Correctness::Wrong),
     ] {
-        let run = long(&[&format!("--variant={variant}")]);
-        assert_eq!(judged(&run, 0), (expected, None), "{variant}");
+        let alone = long(&[&format!("--variant={variant}")]);
+        assert_eq!(judged(&alone, 0), (verdict, None), "{variant}");
     }
 }
 
@@ -156,19 +156,19 @@ fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
     let expected = [Correctness::Equal, Correctness::Close].map(|result| (result, Some(CHECKED)));
     assert_eq!(results, expected);
     // It needs no other.
-    let run = long(&["--variant=close"]);
-    assert_eq!(run.figures(0).judgement.result, Correctness::Close);
+    let alone = long(&["--variant=close"]);
+    assert_eq!(alone.figures(0).judgement.result, Correctness::Close);
     // A run that the CPU can do as a whole is compared as a whole.
-    let run = small("naive,close,not-close");
-    let results = [0, 1, 2].map(|row| run.figures(row).judgement.result);
+    let whole = small("naive,close,not-close");
+    let of_whole = [0, 1, 2].map(|row| whole.figures(row).judgement.result);
     assert_eq!(
-        results,
+        of_whole,
         [Correctness::Equal, Correctness::Close, Correctness::Wrong]
     );
-    let run = long(&["--variant=close,not-close"]);
-    assert_eq!(run.ending, Ok(Ending::Wrong));
-    assert_eq!(run.figures(1).judgement.result, Correctness::Wrong);
-    let mismatch = run.figures(1).judgement.mismatch.as_ref().unwrap();
+    let wrong = long(&["--variant=close,not-close"]);
+    assert_eq!(wrong.ending, Ok(Ending::Wrong));
+    assert_eq!(wrong.figures(1).judgement.result, Correctness::Wrong);
+    let mismatch = wrong.figures(1).judgement.mismatch.as_ref().unwrap();
     assert!(
         mismatch.starts_with("after the first 26 steps: `x` is wrong in 100 of 100"),
         "{mismatch}"
@@ -180,17 +180,17 @@ fn fused_variants_equal_the_fused_reference_bit_for_bit() {
     let run = small("naive,fused");
     assert_eq!(run.ending, Ok(Ending::Fine));
     assert_eq!(judged(&run, 1), (Correctness::Equal, None));
-    let run = long(&["--variant=naive,fused"]);
-    assert_eq!(run.ending, Ok(Ending::Fine));
+    let at_ends = long(&["--variant=naive,fused"]);
+    assert_eq!(at_ends.ending, Ok(Ending::Fine));
     for row in [0, 1] {
-        assert_eq!(judged(&run, row), (Correctness::Equal, Some(CHECKED)));
+        assert_eq!(judged(&at_ends, row), (Correctness::Equal, Some(CHECKED)));
     }
     // The CPU computes the whole where two are right at both ends, and differ.
-    let run = long(&["--variant=naive,fused,late-fused"]);
-    assert_eq!(run.ending, Ok(Ending::Wrong));
+    let late = long(&["--variant=naive,fused,late-fused"]);
+    assert_eq!(late.ending, Ok(Ending::Wrong));
     let expected = [Correctness::Equal, Correctness::Equal, Correctness::Wrong];
     assert_eq!(
-        [0, 1, 2].map(|row| judged(&run, row)),
+        [0, 1, 2].map(|row| judged(&late, row)),
         expected.map(|result| (result, None))
     );
 }

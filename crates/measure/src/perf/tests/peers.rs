@@ -174,13 +174,13 @@ fn with_peer_of_twofold(variant: &str) -> Run {
         })],
         missing: Vec::new(),
     };
-    let variant = format!("--variant={variant}");
+    let flag = format!("--variant={variant}");
     run_tuned(
         &test_lab::labs(),
         &test_lab::machine(),
         peers,
         &MadeUp::default(),
         &table_with_x4(),
-        &[&SMALL[..], &[&variant]].concat(),
+        &[&SMALL[..], &[&flag]].concat(),
     )
 }

@@ -11,9 +11,9 @@ fn figures_of_a_device() {
     assert_eq!(run.ending, Ok(Ending::Fine));
     insta::assert_snapshot!(run.text);
     let args = [&SMALL[..], &["--variant=naive,twofold", "--notes"]].concat();
-    let run = timed(&args, &test_lab::machine());
-    insta::assert_snapshot!("figures_of_a_device_with_notes", run.text);
-    let figures = run.figures(1);
+    let noted = timed(&args, &test_lab::machine());
+    insta::assert_snapshot!("figures_of_a_device_with_notes", noted.text);
+    let figures = noted.figures(1);
     assert_eq!(figures.run.samples_s, [5e-3; 12]);
     assert!(figures.is_result() && figures.judgement.result == Correctness::Equal);
     let batched = figures.on_device.batched.as_ref().unwrap();
@@ -80,12 +80,12 @@ fn caps_of_registers_need_a_gpu() {
         ..PerfArgs::default()
     };
     let mut text = Vec::new();
-    let refused = crate::perf::run(
+    let on_emulated = crate::perf::run(
         &args,
         Submitted::NONE,
         &mut Out::new(&mut text, Look::PLAIN),
     );
-    insta::assert_snapshot!(refused.unwrap_err(), @"--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names");
+    insta::assert_snapshot!(on_emulated.unwrap_err(), @"--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names");
     insta::assert_snapshot!("8".parse::<Registers>().unwrap_err(), @"`8` is not a number of registers: a thread has 16 to 255; `none` is without a cap");
 }
 
@@ -159,10 +159,10 @@ fn the_cpu_is_compared_by_rate() {
     let speedup = "speedup over one core: parallel 1.00 ± 0.00; naive ";
     assert!(run.text.contains(speedup), "{}", run.text);
     // Single samples have no interval.
-    let args = ["--large", "--samples=1", "--variant=naive", "--notes"];
-    let run = timed(&args, &test_lab::machine());
-    let speedup = "speedup over one core: parallel 1.00; naive 100\n";
-    assert!(run.text.contains(speedup), "{}", run.text);
+    let once = ["--large", "--samples=1", "--variant=naive", "--notes"];
+    let single = timed(&once, &test_lab::machine());
+    let without_interval = "speedup over one core: parallel 1.00; naive 100\n";
+    assert!(single.text.contains(without_interval), "{}", single.text);
 }
 
 #[test]
@@ -203,14 +203,14 @@ fn nothing_is_timed_for_a_case_that_makes_no_sense() {
 fn a_shape_that_was_found_is_used_and_said() {
     let table = table_with_x4();
     let run = |variants: &str| {
-        let variants = format!("--variant={variants}");
+        let flag = format!("--variant={variants}");
         run_tuned(
             &test_lab::labs(),
             &test_lab::machine(),
             Peers::default(),
             &MadeUp::default(),
             &table,
-            &[&SMALL[..], &[&variants]].concat(),
+            &[&SMALL[..], &[&flag]].concat(),
         )
     };
     let found = run("naive,twofold");

@@ -63,11 +63,11 @@ impl MadeUpLab {
             figures.compared.is_fastest = self.variants.len() > 1 && *rate == best;
             rows.push(row);
             for (_, language, speed) in self.peers.iter().filter(|(of, ..)| of == variant) {
-                let mut row = self.row(size, variant, rate * speed);
-                row.language = Some((*language).to_owned().into());
-                row.built_by = Some("nvcc 13.0.88 -O3 -arch=native".to_owned());
-                row.figures_mut().unwrap().compared.vs_variant = Some(ratio(*speed));
-                rows.push(row);
+                let mut peer = self.row(size, variant, rate * speed);
+                peer.language = Some((*language).to_owned().into());
+                peer.built_by = Some("nvcc 13.0.88 -O3 -arch=native".to_owned());
+                peer.figures_mut().unwrap().compared.vs_variant = Some(ratio(*speed));
+                rows.push(peer);
             }
         }
         rows
