@@ -4,7 +4,7 @@
 //! none.
 
 use device::telemetry::{NoTelemetry, Telemetry};
-use device::{Device, DeviceError, DeviceInfo, Error, Module, Session, Share};
+use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Session, Share};
 use plan::Plan;
 
 use crate::Link;
@@ -57,7 +57,12 @@ impl Device for CudaDevice {
         match *self {}
     }
 
-    fn prepare<'d>(&'d self, _: &Module, _: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        _: &Module,
+        _: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         match *self {}
     }
 }
@@ -101,7 +106,12 @@ impl Device for CudaGroup {
         match *self {}
     }
 
-    fn prepare<'d>(&'d self, _: &Module, _: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        _: &Module,
+        _: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         match *self {}
     }
 }

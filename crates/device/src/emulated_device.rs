@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
 use crate::memory::available_bytes;
 use crate::module::Module;
+use crate::preparation::{Order, Preparation};
 use crate::report::KernelReport;
 use crate::traits::{Device, POISON, Session, check_buffer};
 use crate::validate::{ValidationError, validate, validate_devices};
@@ -33,9 +34,6 @@ use ranks::Link;
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
-    /// The order in which new sessions run threads, and what decides where their buffers lie and
-    /// what clocks show.
-    order: Mutex<(Schedule, u64)>,
     share: Share,
     /// For each device of this process, to those of others.
     links: Vec<Arc<dyn Link>>,
@@ -63,7 +61,6 @@ impl EmulatedDevice {
         };
         EmulatedDevice {
             info,
-            order: Mutex::new((options.schedule, options.seed)),
             options,
             share: Share::whole(1),
             links: Vec::new(),
@@ -139,6 +136,25 @@ impl EmulatedDevice {
     pub fn options(&self) -> &Options {
         &self.options
     }
+
+    /// How it executes them in this order.
+    fn options_in(&self, order: Option<Order>) -> Options {
+        let options = self.options.clone();
+        let Some(Order { number, seed }) = order else {
+            return options;
+        };
+        let schedule = match number.checked_sub(1) {
+            None => options.schedule,
+            Some(other) => Schedule::Random {
+                seed: seed & !7 | u64::from(other & 7),
+            },
+        };
+        Options {
+            schedule,
+            seed,
+            ..options
+        }
+    }
 }
 
 impl Default for EmulatedDevice {
@@ -153,13 +169,22 @@ impl Device for EmulatedDevice {
         &self.info
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    /// Every access is checked, and every session has memory and variables of its own: each is
+    /// isolated.
+    fn prepare_as<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        how: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
         let reaches = |from, to| {
             self.has_peer_access && (self.share.has(from) == self.share.has(to) || from == to)
         };
         validate_devices(plan, self.share.all, reaches)?;
-        Ok(Box::new(EmulatedSession::new(self, module, plan)?))
+        Ok(Box::new(EmulatedSession::new(
+            self, module, plan, how.order,
+        )?))
     }
 
     fn count(&self) -> u32 {
@@ -186,16 +211,6 @@ impl Device for EmulatedDevice {
             std::mem::take(&mut *kept.unwrap_or_else(PoisonError::into_inner))
         })
     }
-
-    fn set_order(&self, number: u32, seed: u64) {
-        let schedule = match number.checked_sub(1) {
-            None => self.options.schedule,
-            Some(other) => Schedule::Random {
-                seed: seed & !7 | u64::from(other & 7),
-            },
-        };
-        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = (schedule, seed);
-    }
 }
 
 /// A plan on a machine of its own.
@@ -217,15 +232,10 @@ impl<'d> EmulatedSession<'d> {
         device: &'d EmulatedDevice,
         module: &Module,
         plan: &Plan,
+        order: Option<Order>,
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
-        let (schedule, seed) = *device.order.lock().unwrap_or_else(PoisonError::into_inner);
-        let options = Options {
-            schedule,
-            seed,
-            ..device.options.clone()
-        };
-        let mut machine = Machine::new(DeviceLimits::default(), options);
+        let mut machine = Machine::new(DeviceLimits::default(), device.options_in(order));
         plan.check()?;
         let needed_bytes = device.share.own.clone().map(|own| plan.bytes_on(own)).sum();
         let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);

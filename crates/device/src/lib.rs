@@ -85,6 +85,7 @@ pub mod memory;
 pub mod module;
 pub mod params;
 pub mod pieces;
+mod preparation;
 mod ranked_device;
 mod report;
 pub mod run;
@@ -104,6 +105,7 @@ pub use info::{
     Stray, Timing,
 };
 pub use module::Module;
+pub use preparation::{BufferPool, Buffers, Order, Preparation};
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
     Options, Sanitize, Schedule, SharedTraffic,
@@ -111,7 +113,7 @@ pub use ptx_emu::{
 pub use ranked_device::RankedDevice;
 pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
-pub use traits::{BufferPool, Device, POISON, Segments, Session, check_buffer};
+pub use traits::{Device, POISON, Segments, Session, check_buffer};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

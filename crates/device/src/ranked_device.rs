@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Timing};
 use super::pieces::{Piece, Pieces, pieces};
+use super::preparation::Preparation;
 use super::report::KernelReport;
 use super::share::Share;
-use super::traits::{BufferPool, Device, Session};
+use super::traits::{Device, Session};
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
@@ -27,22 +28,6 @@ impl RankedDevice {
     pub fn new(own: Box<dyn Device>, share: Share, ranks: Arc<ranks::Session>) -> RankedDevice {
         RankedDevice { own, share, ranks }
     }
-
-    fn session<'d>(
-        &'d self,
-        own: Result<Box<dyn Session + 'd>, Error>,
-        plan: &Plan,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        let own = own?;
-        // One that cannot prepare the plan ends the others here.
-        self.ranks.barrier()?;
-        Ok(Box::new(RankedSession {
-            own,
-            share: &self.share,
-            ranks: &self.ranks,
-            plan: plan.clone(),
-        }))
-    }
 }
 
 impl Device for RankedDevice {
@@ -58,17 +43,21 @@ impl Device for RankedDevice {
         self.ranks.ranks() as u32
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(self.own.prepare(module, plan), plan)
-    }
-
-    fn prepare_in<'d>(
+    fn prepare_as<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        pool: &BufferPool,
+        how: &Preparation,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(self.own.prepare_in(module, plan, pool), plan)
+        let own = self.own.prepare_as(module, plan, how)?;
+        // One that cannot prepare the plan ends the others here.
+        self.ranks.barrier()?;
+        Ok(Box::new(RankedSession {
+            own,
+            share: &self.share,
+            ranks: &self.ranks,
+            plan: plan.clone(),
+        }))
     }
 }
 

@@ -1,18 +1,15 @@
 //! A device prepares plans, and a session runs one.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::device_error::DeviceError;
 use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Stray, Timing};
+use super::preparation::Preparation;
 use super::report::KernelReport;
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
-use plan::{Buffer, BufferId, Element, Plan};
+use plan::{BufferId, Plan};
 use ptx_emu::Printed;
 
 /// A byte that makes NaN of every float and nonsense of every index.
@@ -35,27 +32,37 @@ pub trait Device: Send + Sync {
     }
 
     /// Checks the plan against the module and this device, loads the module, allocates the plan's
-    /// buffers.
+    /// buffers, or takes those of a pool.
     ///
-    /// The buffers' contents are then undefined.
+    /// The buffers' contents are then undefined, or, in a pool, what the session before left there.
     ///
     /// # Errors
     ///
     /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here;
     /// [`Error::Device`] where the module does not load or memory is short.
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
+    fn prepare_as<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        how: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error>;
+
+    /// Prepares a plan with buffers of its own, in the device's own order: [`Device::prepare_as`]
+    /// with the default [`Preparation`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare_as`].
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        self.prepare_as(module, plan, &Preparation::default())
+    }
 
     /// In how many orders the plan is to run, for what it computes to show whether it depends on
-    /// the order in which its threads run: see [`Device::set_order`]. 1 if it cannot, and on a
+    /// the order in which its threads run: see [`Preparation::order`]. 1 if it cannot, and on a
     /// device that has its own.
     fn orders(&self, _module: &Module, _plan: &Plan) -> u32 {
         1
     }
-
-    /// Chooses the order in which threads run in sessions that are prepared from now on: the
-    /// default one, which is number 0, or one of the others, which follow from the seed. Where
-    /// buffers lie and what clocks show follows from it, too. Nothing on a device that has its own.
-    fn set_order(&self, _number: u32, _seed: u64) {}
 
     /// The text that kernels have printed since the last call, on a device that keeps it: see
     /// [`EmulatedDevice::keeping_printed`](crate::EmulatedDevice::keeping_printed). Others write it
@@ -63,93 +70,6 @@ pub trait Device: Send + Sync {
     fn take_printed(&self) -> Printed {
         Printed::default()
     }
-
-    /// As [`Device::prepare`], with the buffers of a pool, which several sessions of this device
-    /// use in turn: buffers of one name, type and length are the same memory. A session finds in a
-    /// buffer what the session before left there.
-    ///
-    /// A device without pools prepares a session with buffers of its own.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::prepare`].
-    fn prepare_in<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-        _pool: &BufferPool,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.prepare(module, plan)
-    }
-
-    /// As [`Device::prepare`], for an untrusted module and plan.
-    ///
-    /// The module is loaded afresh, so that its globals have their initial values. What earlier
-    /// kernels set on the device is reset. On a device that does not check every access, guard
-    /// bands lie around every buffer: see [`Session::strays`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::prepare`].
-    fn prepare_isolated<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.prepare(module, plan)
-    }
-}
-
-/// A pool of device buffers, which several sessions of one device use in turn: see
-/// [`Device::prepare_in`]. Its memory is freed when all of its clones and the sessions are dropped.
-#[derive(Clone, Default)]
-pub struct BufferPool {
-    buffers: Memories,
-    /// The memory of what [`Session::keep`] has kept.
-    kept: Memories,
-}
-
-/// The device's own type of memory, by the buffer's name, type and length.
-type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
-
-impl BufferPool {
-    /// The buffer's memory, made by `make` if there is none.
-    pub fn buffer<T: 'static, E>(
-        &self,
-        buffer: &Buffer,
-        make: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Rc<T>, E> {
-        find_or_make(&self.buffers, buffer, make)
-    }
-
-    /// The memory of the buffer's kept contents, made by `make` if there is none.
-    pub fn kept<T: 'static, E>(
-        &self,
-        buffer: &Buffer,
-        make: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Rc<T>, E> {
-        find_or_make(&self.kept, buffer, make)
-    }
-
-    /// The memory of the buffer's kept contents, if any were kept.
-    pub fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
-        find_or_make(&self.kept, buffer, || Err(())).ok()
-    }
-}
-
-fn find_or_make<T: 'static, E>(
-    memories: &Memories,
-    buffer: &Buffer,
-    make: impl FnOnce() -> Result<T, E>,
-) -> Result<Rc<T>, E> {
-    let key = (buffer.name.clone(), buffer.element, buffer.len);
-    if let Some(found) = memories.borrow().get(&key) {
-        let found = Rc::clone(found).downcast();
-        return Ok(found.expect("the sessions of one device have one type of memory"));
-    }
-    let made = Rc::new(make()?);
-    memories.borrow_mut().insert(key, Rc::<T>::clone(&made));
-    Ok(made)
 }
 
 /// The time of a run of a plan, part by part: see [`Session::run_segments`].

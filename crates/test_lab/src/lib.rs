@@ -11,7 +11,7 @@ use device::{
     CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
     Module, NamedBuffers, Session, Timing, check,
 };
-use device::{DeviceError, DriverError, Segments, Spills};
+use device::{DeviceError, DriverError, Preparation, Segments, Spills};
 use lab::{Cpu, Lab, LabCase, Parameter, Series, Variant, Work, boxed, downcast};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
@@ -330,7 +330,12 @@ impl Device for Adder {
         &self.info
     }
 
-    fn prepare<'d>(&'d self, _: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        _: &Module,
+        plan: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         plan.check()?;
         if self.is_lost.load(Ordering::Relaxed) {
             return Err(DeviceError::Lost {

@@ -2,7 +2,7 @@
 
 use device::EmulatedDevice;
 use device::validate::validate;
-use device::{Device, Error, LaunchLimits, run};
+use device::{Device, Error, LaunchLimits, Order, Preparation, run};
 use host::find_lab;
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
@@ -52,8 +52,12 @@ fn compared_in_order(
     let variant = find_lab(lab).unwrap().find(variant).unwrap();
     let plan = variant.record_for(case, devices)?;
     let device = EmulatedDevice::default().with_devices(devices);
-    device.set_order(order, 7);
-    let mut session = device.prepare(&variant.module, &plan)?;
+    let order = Order {
+        number: order,
+        seed: 7,
+    };
+    let how = Preparation::default().in_order(order);
+    let mut session = device.prepare_as(&variant.module, &plan, &how)?;
     let inputs = case.inputs()?;
     let got = run::run_once(session.as_mut(), &plan, &inputs)?.outputs;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;

@@ -3,7 +3,8 @@
 use cuda::CudaDevice;
 use device::run::{outputs, reset};
 use device::{
-    Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Module, NamedBuffers,
+    Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Module, NamedBuffers, Order,
+    Preparation, Session,
 };
 use plan::{Arg, BufferId, LaunchConfig, Plan};
 use test_support::{Need, skip};
@@ -97,6 +98,15 @@ impl Launch {
         self.try_run_of(self.module, device)
     }
 
+    /// The outputs on this device, with threads in this order.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn try_run_in(&self, device: &dyn Device, order: Order) -> Result<Vec<HostBuffer>, Error> {
+        let how = Preparation::default().in_order(order);
+        self.outputs_of(device.prepare_as(self.module, &self.plan, &how)?)
+    }
+
     /// The outputs of the kernels in `module` on this device.
     ///
     /// # Errors
@@ -106,7 +116,10 @@ impl Launch {
         module: &Module,
         device: &dyn Device,
     ) -> Result<Vec<HostBuffer>, Error> {
-        let mut session = device.prepare(module, &self.plan)?;
+        self.outputs_of(device.prepare(module, &self.plan)?)
+    }
+
+    fn outputs_of(&self, mut session: Box<dyn Session + '_>) -> Result<Vec<HostBuffer>, Error> {
         reset(session.as_mut(), &self.plan, &self.inputs)?;
         session.run()?;
         let outputs = outputs(session.as_mut(), &self.plan)?;

@@ -10,13 +10,12 @@ use super::commands::Wire;
 use super::driver::{call, check};
 use super::gpu::CudaDevice;
 use super::kernels::Gpu;
-use super::memory::Bands;
 use super::nccl::{self, Comm, Member, Nccl, UniqueId};
 use super::session::{CudaSession, Use};
 use crate::Link;
 use device::validate::{validate, validate_devices};
 use device::{
-    BufferPool, Device, DeviceError, DeviceInfo, DriverError, Error, Module, Session, Share,
+    Device, DeviceError, DeviceInfo, DriverError, Error, Module, Preparation, Session, Share,
 };
 use plan::Plan;
 
@@ -138,13 +137,48 @@ impl CudaGroup {
             has_atomics: call::p2p_attribute(which, from, to)? != 0,
         })
     }
+}
 
-    fn session<'d>(
+/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if
+/// they cannot.
+fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
+    /// The context has this access already.
+    const ALREADY: u32 = 704;
+    /// The devices cannot.
+    const UNSUPPORTED: u32 = 217;
+    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
+    match call::enable_peer_access(to) {
+        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
+        Err(cause) if cause.code != ALREADY => Err(cause),
+        _ => Ok(true),
+    }
+}
+
+impl Drop for CudaGroup {
+    fn drop(&mut self) {
+        if self.wire.is_some() {
+            // The contexts may be gone next.
+            nccl::settle();
+        }
+    }
+}
+
+impl Device for CudaGroup {
+    fn info(&self) -> &DeviceInfo {
+        &self.gpus[0].info
+    }
+
+    fn count(&self) -> u32 {
+        self.share.all
+    }
+
+    fn prepare_as<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: Use,
+        how: &Preparation,
     ) -> Result<Box<dyn Session + 'd>, Error> {
+        let memory = Use::of(&how.buffers);
         let own = |device: u32| Some(device.checked_sub(self.share.own.start)? as usize);
         validate_devices(plan, self.count(), |from, to| {
             let reaches = own(from).and_then(|from| self.reaches.get(from));
@@ -182,60 +216,5 @@ impl CudaGroup {
             session.forbid_graphs("a graph has no copies between GPUs without peer access");
         }
         Ok(Box::new(session))
-    }
-}
-
-/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if
-/// they cannot.
-fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
-    /// The context has this access already.
-    const ALREADY: u32 = 704;
-    /// The devices cannot.
-    const UNSUPPORTED: u32 = 217;
-    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
-    match call::enable_peer_access(to) {
-        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
-        Err(cause) if cause.code != ALREADY => Err(cause),
-        _ => Ok(true),
-    }
-}
-
-impl Drop for CudaGroup {
-    fn drop(&mut self) {
-        if self.wire.is_some() {
-            // The contexts may be gone next.
-            nccl::settle();
-        }
-    }
-}
-
-impl Device for CudaGroup {
-    fn info(&self) -> &DeviceInfo {
-        &self.gpus[0].info
-    }
-
-    fn count(&self) -> u32 {
-        self.share.all
-    }
-
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Own)
-    }
-
-    fn prepare_in<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-        pool: &BufferPool,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Pool(pool.clone()))
-    }
-
-    fn prepare_isolated<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Banded(Bands::new()))
     }
 }

@@ -43,12 +43,11 @@ use std::sync::Arc;
 
 use self::driver::call;
 use self::kernels::Gpu;
-use self::memory::Bands;
 use self::module::LoadedModule;
 use self::session::{CudaSession, Use};
 use device::telemetry::{NoTelemetry, Telemetry};
 use device::validate::{validate, validate_devices};
-use device::{BufferPool, Device, DeviceError, DeviceInfo, Error, Module, Session, Share};
+use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Session, Share};
 use plan::Plan;
 
 pub use gpu::CudaDevice;
@@ -64,36 +63,13 @@ impl Device for CudaDevice {
         &self.info
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Own)
-    }
-
-    fn prepare_in<'d>(
+    fn prepare_as<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        pool: &BufferPool,
+        how: &Preparation,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Pool(pool.clone()))
-    }
-
-    fn prepare_isolated<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Banded(Bands::new()))
-    }
-}
-
-impl CudaDevice {
-    /// A session of a plan on this GPU alone. One between bands is isolated.
-    fn session<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-        memory: Use,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+        let memory = Use::of(&how.buffers);
         let module = validate(module, plan, &self.info.limits)?;
         validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;

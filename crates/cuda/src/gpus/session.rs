@@ -20,7 +20,7 @@ use super::streams::StreamSet;
 use device::pieces::{Pieces, own_pieces};
 use device::validate::ValidationError;
 use device::{
-    BufferPool, Capture, DeviceError, DriverError, Error, Flushed, HostBuffer, KernelInfo,
+    BufferPool, Buffers, Capture, DeviceError, DriverError, Error, Flushed, HostBuffer, KernelInfo,
     Launching, Segments, Session, Share, Stray, Timing, check_buffer,
 };
 use plan::{BufferId, Command, Launch, Plan};
@@ -44,6 +44,17 @@ pub enum Use {
     Banded(Bands),
     /// A pool's, which several sessions use.
     Pool(BufferPool),
+}
+
+impl Use {
+    /// For a session that is to have these buffers.
+    pub fn of(buffers: &Buffers) -> Use {
+        match buffers {
+            Buffers::Own => Use::Own,
+            Buffers::Pool(pool) => Use::Pool(pool.clone()),
+            Buffers::Isolated => Use::Banded(Bands::new()),
+        }
+    }
 }
 
 /// A plan on a GPU.

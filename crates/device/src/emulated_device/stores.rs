@@ -35,7 +35,7 @@ impl EmulatedDevice {
         result: &str,
     ) -> Result<Vec<Option<Stored>>, Error> {
         let module = validate(module, plan, &self.info().limits)?;
-        let mut session = EmulatedSession::new(self, module, plan)?;
+        let mut session = EmulatedSession::new(self, module, plan, None)?;
         reset(&mut session, plan, inputs)?;
         session.clear_reports();
         let id = plan.find_output(result)?;

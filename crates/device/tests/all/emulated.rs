@@ -6,7 +6,7 @@
 mod suite;
 
 use device::run::reset;
-use device::{Device, Element, Module};
+use device::{Device, Element, Module, Order, Preparation};
 use device::{EmulatedDevice, Options, POISON, Sanitize, Schedule};
 use exit::ErrorKind;
 use plan::PlanError;
@@ -275,4 +275,41 @@ fn a_device_runs_the_module_for_its_generation() {
     assert_eq!(run(EmulatedDevice::default()), 90);
     assert_eq!(run(EmulatedDevice::default().with_capability((8, 6))), 80);
     assert_eq!(run(EmulatedDevice::default().with_capability((10, 0))), 90);
+}
+
+/// The order is the session's: it changes neither that of sessions that are prepared already, nor
+/// that of the next one.
+#[test]
+fn each_session_has_an_order_of_its_own() {
+    let module = Module::new(
+        "last",
+        ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry last(.param .u64 out)\n{\n\
+         .reg .b64 %rd<2>;\n.reg .b32 %r<3>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %ctaid.x;\n\
+         atom.global.exch.b32 %r2, [%rd1], %r1;\nret;\n}\n",
+    );
+    let mut plan = Plan::new("p");
+    let out = plan.buffer("out", Element::U32, 1);
+    plan.launch("last", LaunchConfig::new(64, 1), args![out])
+        .unwrap();
+    let device = EmulatedDevice::default();
+    let in_order = |number| Preparation::default().in_order(Order { number, seed: 7 });
+    let orders = 0..device.orders(&module, &plan);
+    let mut sessions: Vec<_> = orders
+        .map(in_order)
+        .chain([Preparation::default()])
+        .map(|how| device.prepare_as(&module, &plan, &how).unwrap())
+        .collect();
+    let mut last = || -> Vec<u32> {
+        let sessions = sessions.iter_mut();
+        let last = sessions.map(|session| {
+            session.fill(out, 0).unwrap();
+            session.run().unwrap();
+            session.read(out).unwrap().as_slice::<u32>().unwrap()[0]
+        });
+        last.collect()
+    };
+    let found = last();
+    assert_eq!((found[0], found[9]), (63, 63), "{found:?}");
+    assert!(found[1..9].iter().any(|last| *last != 63), "{found:?}");
+    assert_eq!(last(), found);
 }

@@ -4,7 +4,7 @@
 // No snapshots here: each would be taken twice, once on each device.
 
 use device::run::{holds, outputs, outputs_into, reset, restore};
-use device::{BufferPool, DeviceError, POISON, Session, Side};
+use device::{BufferPool, DeviceError, POISON, Preparation, Session, Side};
 use device::{
     Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, Launching, Module, check,
 };
@@ -305,7 +305,7 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
     let pool = BufferPool::default();
     let plans = [plan(2.0), plan(-1.0)];
     let mut sessions = plans.each_ref().map(|(plan, ..)| {
-        let session = device.prepare_in(&KERNELS, plan, &pool);
+        let session = device.prepare_as(&KERNELS, plan, &Preparation::in_pool(&pool));
         session.unwrap()
     });
     let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];
@@ -805,7 +805,9 @@ fn counts_at(at: i64) -> Plan {
 pub fn isolated_sessions_start_afresh(device: &dyn Device) {
     let (module, plan) = (counting(), counts_at(1));
     for _ in 0..2 {
-        let mut session = device.prepare_isolated(&module, &plan).unwrap();
+        let mut session = device
+            .prepare_as(&module, &plan, &Preparation::isolated())
+            .unwrap();
         reset(session.as_mut(), &plan, &vec![]).unwrap();
         for launches in [8u32, 9] {
             session.run().unwrap();
@@ -819,7 +821,9 @@ pub fn isolated_sessions_start_afresh(device: &dyn Device) {
 pub fn isolated_sessions_see_strays(device: &dyn Device) {
     for (at, side, distance_bytes) in [(3, Side::After, 1), (-2, Side::Before, 8)] {
         let (module, plan) = (counting(), counts_at(at));
-        let mut session = device.prepare_isolated(&module, &plan).unwrap();
+        let mut session = device
+            .prepare_as(&module, &plan, &Preparation::isolated())
+            .unwrap();
         reset(session.as_mut(), &plan, &vec![]).unwrap();
         if device.info().kind == DeviceKind::Emulated {
             // Here a stray is a fault.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use device::check::{CheckError, Expected, Noise};
-use device::{Device, Element, Error, NamedBuffers};
+use device::{Device, Element, Error, NamedBuffers, Order};
 use lab::{Cpu, LabCase, Seed};
 use terminal::progress::NoProgress;
 
@@ -98,9 +98,9 @@ impl<'a> CaseWork<'a> {
         };
         for sample in 0..orders {
             let of = self.inputs("look", sample)?;
-            self.choose_order(sample);
+            let order = self.order(sample);
             self.watch.enter(Phase::Submission);
-            let found = extent.check(self.setup.device, self.setup.subject, &of.inputs);
+            let found = extent.check(self.setup.device, self.setup.subject, order, &of.inputs);
             self.watch.enter(Phase::Ours);
             self.keep_printed(sample == 0 || found.is_err());
             let Some(ran) = found? else {
@@ -115,12 +115,24 @@ impl<'a> CaseWork<'a> {
         Ok(())
     }
 
-    /// Chooses the order in which threads run in a sample, where results may depend on it, and
+    /// One run of these kernels and this plan on a sample's inputs.
+    pub(super) fn run(
+        &self,
+        subject: Subject<'_>,
+        of: &SampleInputs,
+        settle: Duration,
+    ) -> Result<Sample, NoResult> {
+        let order = self.order(of.sample);
+        run_isolated(self.setup.device, subject, order, &of.inputs, settle)
+    }
+
+    /// The order in which threads run in a sample, where results may depend on it, and what decides
     /// where buffers lie.
-    fn choose_order(&self, sample: u32) {
-        self.setup
-            .device
-            .set_order(sample % self.orders, self.number("order", 0));
+    fn order(&self, sample: u32) -> Order {
+        Order {
+            number: sample % self.orders,
+            seed: self.number("order", 0),
+        }
     }
 
     /// Says of what is wrong that other samples were right in another order of threads.
@@ -161,7 +173,7 @@ impl<'a> CaseWork<'a> {
     /// A run of the submission.
     pub fn submission(&mut self, of: &SampleInputs, settle: Duration) -> Result<Sample, NoResult> {
         self.watch.enter(Phase::Submission);
-        let ran = run_isolated(self.setup.device, self.setup.subject, &of.inputs, settle);
+        let ran = self.run(self.setup.subject, of, settle);
         self.watch.enter(Phase::Ours);
         self.keep_printed(of.sample == 0 || ran.is_err());
         ran.map_err(|why| why.map_failure(|failure| failure.with_sample(of.sample)))
@@ -182,7 +194,6 @@ impl<'a> CaseWork<'a> {
     /// One sample, compared with the CPU.
     pub fn checked(&mut self, sample: u32) -> Result<(), NoResult> {
         let of = self.inputs("check", sample)?;
-        self.choose_order(sample);
         let ran = self.submission(&of, Duration::ZERO)?;
         if sample == 0 {
             self.seen.counts = ran.counts.clone();

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use device::{Device, NamedBuffers, run};
-use device::{EmulatedDevice, Options, Sanitize};
+use device::{EmulatedDevice, Options, Order, Preparation, Sanitize};
 use plan::Plan;
 use plan::{Command, PlanError};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,8 @@ impl Extent {
         }
     }
 
-    /// Runs the plan, or its beginning. The sample, if all of it ran and nothing was found.
+    /// Runs the plan, or its beginning, in this order. The sample, if all of it ran and nothing was
+    /// found.
     ///
     /// # Errors
     ///
@@ -99,11 +100,12 @@ impl Extent {
         self,
         device: &dyn Device,
         subject: Subject<'_>,
+        order: Order,
         inputs: &NamedBuffers,
     ) -> Result<Option<Sample>, NoResult> {
         let ran = match self {
-            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO).map(Some),
-            Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
+            Extent::Whole => run_isolated(device, subject, order, inputs, Duration::ZERO).map(Some),
+            Extent::Sampled => run_beginning(device, subject, order, inputs).map(|()| None),
         };
         match ran {
             // Seen on the GPU too, which decides.
@@ -129,6 +131,7 @@ pub fn not_to_its_end(failure: &Failure) -> NoResult {
 fn run_beginning(
     device: &dyn Device,
     subject: Subject<'_>,
+    order: Order,
     inputs: &NamedBuffers,
 ) -> Result<(), NoResult> {
     let bytes = subject.plan.memory_bytes().map_err(device::Error::from)?;
@@ -138,7 +141,8 @@ fn run_beginning(
         )));
     }
     let plan = first_launches(subject.plan).map_err(device::Error::from)?;
-    let mut session = device.prepare_isolated(subject.module, &plan)?;
+    let how = Preparation::isolated().in_order(order);
+    let mut session = device.prepare_as(subject.module, &plan, &how)?;
     run::reset(session.as_mut(), &plan, inputs)?;
     session.run()?;
     Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use device::{COUNTS, KernelReport, POISON};
+use device::{COUNTS, KernelReport, Order, POISON, Preparation};
 use device::{
     Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Session, Timing, check, run,
 };
@@ -35,8 +35,9 @@ pub struct Sample {
 /// its clocks may go down, and they take some milliseconds to come back.
 pub const SETTLE: Duration = Duration::from_millis(25);
 
-/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold. Everything but
-/// the outputs' values is checked, and memory is overwritten in the end.
+/// Runs once, with threads in this order: memory prepared, the device at work for at least
+/// `settle`, L2 cold. Everything but the outputs' values is checked, and memory is overwritten in
+/// the end.
 ///
 /// # Errors
 ///
@@ -44,11 +45,13 @@ pub const SETTLE: Duration = Duration::from_millis(25);
 pub fn run_isolated(
     device: &dyn Device,
     subject: Subject<'_>,
+    order: Order,
     inputs: &NamedBuffers,
     settle: Duration,
 ) -> Result<Sample, NoResult> {
     let plan = subject.plan;
-    let mut session = device.prepare_isolated(subject.module, plan)?;
+    let how = Preparation::isolated().in_order(order);
+    let mut session = device.prepare_as(subject.module, plan, &how)?;
     let session = session.as_mut();
     run::reset(session, plan, inputs)?;
     let began = Instant::now();

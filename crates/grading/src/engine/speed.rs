@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use device::check::Expected;
-use device::{Device, Error, NamedBuffers};
+use device::{Device, Error};
 use host::limits::{Limit, Options, measure};
 use lab::Variant;
 use plan::Plan;
 use terminal::progress::NoProgress;
 
-use super::case::CaseWork;
+use super::case::{CaseWork, SampleInputs};
 use super::ceiling::Ceiling;
-use super::run::{SETTLE, Sample, Subject, run_isolated};
+use super::run::{SETTLE, Sample, Subject};
 use super::sampling::{Pair, Series, Stopping};
 use crate::lab_spec::{Against, PerformanceSpec, ToleranceRule};
 use crate::outcome::NoResult;
@@ -135,11 +135,11 @@ impl CaseWork<'_> {
             None => None,
             Some(trusted) => {
                 let others = self.inputs(&format!("{purpose}, before"), sample)?;
-                Some(self.reference(trusted, &others.inputs)?.timing)
+                Some(self.reference(trusted, &others)?.timing)
             }
         };
         let submission = self.submission(&of, SETTLE)?;
-        let run = |trusted| self.reference(trusted, &of.inputs);
+        let run = |trusted| self.reference(trusted, &of);
         let beside = trusted.map(run).transpose()?;
         let late = beside.as_ref().map(|beside| beside.timing);
         let timing = early.or(late);
@@ -171,12 +171,12 @@ impl CaseWork<'_> {
     }
 
     /// A run of the trusted variant.
-    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, NoResult> {
+    fn reference(&self, trusted: &Trusted, of: &SampleInputs) -> Result<Sample, NoResult> {
         let subject = Subject {
             module: &trusted.variant.module,
             plan: &trusted.plan,
         };
-        run_isolated(self.setup.device, subject, inputs, SETTLE)
+        self.run(subject, of, SETTLE)
             .map_err(|why| NoResult::undecided(format!("the reference failed: {why}")))
     }
 }

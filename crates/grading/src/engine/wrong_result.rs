@@ -9,7 +9,7 @@ use plan::Plan;
 use terminal::progress::NoProgress;
 
 use super::case::{CaseWork, SampleInputs};
-use super::run::{Subject, before, run_isolated};
+use super::run::{Subject, before};
 use crate::diagnose::truncation::{first_launches, launches_of_one_kernel, shorten};
 use crate::diagnose::{Again, Axis, Diagnosis, Evidence, diagnose};
 use device::check::Expected;
@@ -78,7 +78,8 @@ impl CaseWork<'_> {
             plan: &plan,
             ..self.setup.subject
         };
-        let ran = run_isolated(self.setup.device, subject, &of.inputs, Duration::ZERO)
+        let ran = self
+            .run(subject, of, Duration::ZERO)
             .map_err(|why| why.to_string())?;
         Ok(ran.outputs)
     }

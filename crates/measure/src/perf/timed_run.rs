@@ -3,7 +3,8 @@
 use device::run::{Digests, digests, holds, outputs, restore};
 use device::{BufferPool, DeviceError, Segments};
 use device::{
-    Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
+    Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Preparation, Session,
+    Timing,
 };
 use lab::{LabCase, Variant};
 use plan::Plan;
@@ -129,7 +130,7 @@ impl<'d> TimedRun<'d> {
         memory: &BufferPool,
     ) -> Result<TimedRun<'d>, RunError> {
         Ok(TimedRun {
-            session: device.prepare_in(module, &plan, memory)?,
+            session: device.prepare_as(module, &plan, &Preparation::in_pool(memory))?,
             plan,
             inputs: Some(inputs),
             is_ours: true,

@@ -244,7 +244,7 @@ fn open(chosen: &[DeviceName]) -> Result<Joined, DeviceError> {
 mod tests {
     use super::*;
     use device::Session;
-    use device::{Error, Module};
+    use device::{Error, Module, Preparation};
     use plan::Plan;
 
     /// A GPU that is there, and never used.
@@ -255,7 +255,12 @@ mod tests {
             &self.0
         }
 
-        fn prepare<'d>(&'d self, _: &Module, _: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        fn prepare_as<'d>(
+            &'d self,
+            _: &Module,
+            _: &Plan,
+            _: &Preparation,
+        ) -> Result<Box<dyn Session + 'd>, Error> {
             unreachable!("nothing is run")
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use cuda_std_tests::{EXAMPLES, Launch, devices};
-use device::{Device, Element, EmulatedDevice, HostBuffer};
+use device::{Device, Element, EmulatedDevice, HostBuffer, Order};
 use plan::{Arg, LaunchConfig, args};
 
 /// As many as a grade tries where the order matters: by index, and a random one of each kind
@@ -38,11 +38,11 @@ impl Example {
         }
     }
 
-    fn check(&self, device: &dyn Device, order: u32) {
-        let at = format!("{} in order {order} on {}", self.kernel, device.info().name);
+    fn check(&self, device: &dyn Device, order: Order) {
+        let at = format!("{} in {order:?} on {}", self.kernel, device.info().name);
         let outputs = self
             .launch
-            .try_run(device)
+            .try_run_in(device, order)
             .unwrap_or_else(|error| panic!("{at}: {error}"));
         assert_eq!(outputs, self.outputs, "{at}");
     }
@@ -253,8 +253,11 @@ fn examples() -> Vec<Example> {
 fn every_example_gives_its_values_in_every_order() {
     for example in examples() {
         let device = EmulatedDevice::default().keeping_printed();
-        for order in 0..ORDERS {
-            device.set_order(order, 0x5eed);
+        let in_order = |number| Order {
+            number,
+            seed: 0x5eed,
+        };
+        for order in (0..ORDERS).map(in_order) {
             example.check(&device, order);
             assert_eq!(
                 device.take_printed().text,
@@ -264,7 +267,7 @@ fn every_example_gives_its_values_in_every_order() {
             );
         }
         for gpu in devices().iter().skip(1) {
-            example.check(gpu.as_ref(), 0);
+            example.check(gpu.as_ref(), in_order(0));
         }
     }
 }

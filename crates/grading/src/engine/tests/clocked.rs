@@ -8,7 +8,7 @@ use std::time::Duration;
 use device::{
     Device, DeviceInfo, DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing,
 };
-use device::{EmulatedDevice, Options, Sanitize, Stray};
+use device::{EmulatedDevice, Options, Preparation, Sanitize, Stray};
 use plan::{BufferId, Plan};
 
 type Clock = dyn Fn(Who, u32) -> f64 + Send + Sync;
@@ -73,7 +73,12 @@ impl Device for Clocked {
         &self.info
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         let who = match (module.name(), plan.name()) {
             ("submission", _) => Who::Submission,
             (_, "copy bandwidth") => Who::Copies,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use device::telemetry::{About, Reading, Telemetry};
 use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
-use device::{DeviceInfo, EmulatedDevice, Options, Sanitize, Session};
+use device::{DeviceInfo, EmulatedDevice, Options, Preparation, Sanitize, Session};
 use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
@@ -61,7 +61,12 @@ impl Device for Gpus {
         3
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         Ok(Box::new(Timed {
             session: self.emulated.prepare(module, plan)?,
             run: Duration::from_micros([800, 500, 400][plan.devices() as usize - 1]),

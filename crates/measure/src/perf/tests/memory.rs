@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use device::DeviceError;
-use device::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing};
+use device::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Preparation, Session, Timing};
 use plan::{BufferId, Plan};
 
 use super::*;
@@ -24,7 +24,12 @@ impl Device for Cramped {
         self.inner.info()
     }
 
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        how: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         if self.held.fetch_add(1, Ordering::Relaxed) > 0 {
             self.held.fetch_sub(1, Ordering::Relaxed);
             return Err(DeviceError::OutOfMemory {
@@ -37,7 +42,7 @@ impl Device for Cramped {
             .into());
         }
         Ok(Box::new(Held {
-            inner: self.inner.prepare(module, plan)?,
+            inner: self.inner.prepare_as(module, plan, how)?,
             held: &self.held,
         }))
     }

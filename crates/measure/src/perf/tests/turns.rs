@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use device::{BufferPool, Error, HostBuffer, KernelInfo, Module, NamedBuffers, Session, Timing};
+use device::{BufferPool, Error, HostBuffer, KernelInfo, Module, NamedBuffers};
+use device::{Preparation, Session, Timing};
 use plan::{BufferId, Plan};
 
 use super::*;
@@ -28,7 +29,12 @@ impl Device for Noting {
         &self.info
     }
 
-    fn prepare<'d>(&'d self, _: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare_as<'d>(
+        &'d self,
+        _: &Module,
+        plan: &Plan,
+        _: &Preparation,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         Ok(Box::new(NotingSession {
             device: self,
             name: plan.name().to_owned(),
