@@ -4,7 +4,7 @@
 //! none.
 
 use device::telemetry::{NoTelemetry, Telemetry};
-use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Session, Share};
+use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Share, TimedSession};
 use plan::Plan;
 
 use crate::Link;
@@ -62,7 +62,7 @@ impl Device for CudaDevice {
         _: &Module,
         _: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         match *self {}
     }
 }
@@ -111,7 +111,7 @@ impl Device for CudaGroup {
         _: &Module,
         _: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         match *self {}
     }
 }

@@ -25,7 +25,7 @@ use crate::memory::available_bytes;
 use crate::module::Module;
 use crate::preparation::{Order, Preparation};
 use crate::report::KernelReport;
-use crate::traits::{Device, POISON, Session, check_buffer};
+use crate::traits::{Device, POISON, Session, TimedSession, check_buffer};
 use crate::validate::{ValidationError, validate, validate_devices};
 use plan::{BufferId, Command, Copy, Launch, Plan};
 use ranks::Link;
@@ -176,7 +176,7 @@ impl Device for EmulatedDevice {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
         let reaches = |from, to| {
             self.has_peer_access && (self.share.has(from) == self.share.has(to) || from == to)
@@ -688,3 +688,6 @@ impl Session for EmulatedSession<'_> {
         &self.reports
     }
 }
+
+/// It has no clock, no graphs and no caches.
+impl TimedSession for EmulatedSession<'_> {}

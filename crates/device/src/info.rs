@@ -163,7 +163,7 @@ pub enum Capture {
     },
 }
 
-/// The result of [`Session::flush`](super::Session::flush).
+/// The result of [`TimedSession::flush`](super::TimedSession::flush).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flushed {

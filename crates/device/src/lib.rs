@@ -58,7 +58,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `traits.rs` | [`Device`] and [`Session`]: what every device does |
+//! | `traits.rs` | [`Device`], [`Session`], [`TimedSession`]: what every device does |
+//! | `preparation.rs` | whose buffers a session uses, in which order its threads run |
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
 //! | `emulated_device.rs` | the emulated device: plans on the emulator, with its checks |
 //! | `module.rs` | a kernel's PTX: its text for each generation of GPUs, parsed once |
@@ -113,7 +114,7 @@ pub use ptx_emu::{
 pub use ranked_device::RankedDevice;
 pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
-pub use traits::{Device, POISON, Segments, Session, check_buffer};
+pub use traits::{Device, POISON, Segments, Session, TimedSession, check_buffer};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

@@ -75,7 +75,7 @@ pub struct Order {
 #[derive(Clone, Default)]
 pub struct BufferPool {
     buffers: Memories,
-    /// The memory of what [`Session::keep`](crate::Session::keep) has kept.
+    /// The memory of what [`TimedSession::keep`](crate::TimedSession::keep) has kept.
     kept: Memories,
 }
 

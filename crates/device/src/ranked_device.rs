@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Timing};
+use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Stray, Timing};
 use super::pieces::{Piece, Pieces, pieces};
 use super::preparation::Preparation;
 use super::report::KernelReport;
 use super::share::Share;
-use super::traits::{Device, Session};
+use super::traits::{Device, Session, TimedSession};
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
@@ -48,7 +48,7 @@ impl Device for RankedDevice {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let own = self.own.prepare_as(module, plan, how)?;
         // One that cannot prepare the plan ends the others here.
         self.ranks.barrier()?;
@@ -63,7 +63,7 @@ impl Device for RankedDevice {
 
 /// This process's share of a prepared plan.
 struct RankedSession<'d> {
-    own: Box<dyn Session + 'd>,
+    own: Box<dyn TimedSession + 'd>,
     share: &'d Share,
     ranks: &'d ranks::Session,
     plan: Plan,
@@ -95,7 +95,7 @@ impl RankedSession<'_> {
     /// Runs something that all processes begin together, and checks that all of them have done it.
     fn together(
         &mut self,
-        run: impl FnOnce(&mut dyn Session) -> Result<Timing, Error>,
+        run: impl FnOnce(&mut dyn TimedSession) -> Result<Timing, Error>,
     ) -> Result<Timing, Error> {
         self.ranks.barrier()?;
         let timing = run(self.own.as_mut());
@@ -149,14 +149,6 @@ impl Session for RankedSession<'_> {
         self.own.poison(id)
     }
 
-    fn keep(&mut self, id: BufferId) -> Result<(), Error> {
-        self.own.keep(id)
-    }
-
-    fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
-        self.own.recall(id)
-    }
-
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
         let mut whole = self.own.read(id)?;
         self.gather(id, &mut whole)?;
@@ -172,6 +164,20 @@ impl Session for RankedSession<'_> {
         self.together(|own| own.run())
     }
 
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        self.own.strays()
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.own.kernel_info(kernel)
+    }
+
+    fn reports(&self) -> &[KernelReport] {
+        self.own.reports()
+    }
+}
+
+impl TimedSession for RankedSession<'_> {
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
         self.together(|own| own.run_times(runs, by))
     }
@@ -184,11 +190,11 @@ impl Session for RankedSession<'_> {
         self.own.flush()
     }
 
-    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        self.own.kernel_info(kernel)
+    fn keep(&mut self, id: BufferId) -> Result<(), Error> {
+        self.own.keep(id)
     }
 
-    fn reports(&self) -> &[KernelReport] {
-        self.own.reports()
+    fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
+        self.own.recall(id)
     }
 }

@@ -3,8 +3,8 @@
 use crate::buffer::{HostBuffer, NamedBuffers, take};
 use crate::check::find;
 use crate::error::Error;
-use crate::{Session, Timing};
-use plan::Plan;
+use crate::{Session, TimedSession, Timing};
+use plan::{BufferId, Plan};
 
 /// The results of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,9 @@ pub fn run_once(
 /// [`plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device
 /// answers.
 pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
-    write(session, plan, inputs, false)
+    start(session, plan, inputs, |session, id, input| {
+        session.write(id, input)
+    })
 }
 
 /// Does what [`reset`] does, but sooner from the second time on: in memory that sessions share, the
@@ -49,26 +51,31 @@ pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> R
 /// # Errors
 ///
 /// As [`reset`].
-pub fn restore(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
-    write(session, plan, inputs, true)
-}
-
-/// Writes the inputs, poisons all other buffers.
-fn write(
-    session: &mut dyn Session,
+pub fn restore(
+    session: &mut dyn TimedSession,
     plan: &Plan,
     inputs: &NamedBuffers,
-    is_kept: bool,
+) -> Result<(), Error> {
+    start(session, plan, inputs, |session, id, input| {
+        if !session.recall(id)? {
+            session.write(id, input)?;
+            session.keep(id)?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes each input by `write`, poisons all other buffers.
+fn start<S: Session + ?Sized>(
+    session: &mut S,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+    write: impl Fn(&mut S, BufferId, &HostBuffer) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut is_input = vec![false; plan.buffers().len()];
     for (name, buffer) in inputs {
         let id = plan.find_buffer(name)?;
-        if !(is_kept && session.recall(id)?) {
-            session.write(id, buffer)?;
-            if is_kept {
-                session.keep(id)?;
-            }
-        }
+        write(session, id, buffer)?;
         is_input[id.index()] = true;
     }
     // Parts are written, and poisoned, with their whole.
@@ -133,12 +140,12 @@ pub fn holds(
 pub type Digests = Vec<(String, u64, [u64; 2])>;
 
 /// The digests of all outputs of the plan; `None` where the device makes none: see
-/// [`Session::digest`].
+/// [`TimedSession::digest`].
 ///
 /// # Errors
 ///
 /// Errors of the device.
-pub fn digests(session: &mut dyn Session, plan: &Plan) -> Result<Option<Digests>, Error> {
+pub fn digests(session: &mut dyn TimedSession, plan: &Plan) -> Result<Option<Digests>, Error> {
     let mut digests = Vec::new();
     for (name, id) in plan.outputs() {
         let bytes = plan.buffer_info(*id)?.bytes();

@@ -1,4 +1,4 @@
-//! A device prepares plans, and a session runs one.
+//! A device prepares plans, a session runs one, and times it.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub trait Device: Send + Sync {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error>;
+    ) -> Result<Box<dyn TimedSession + 'd>, Error>;
 
     /// Prepares a plan with buffers of its own, in the device's own order: [`Device::prepare_as`]
     /// with the default [`Preparation`].
@@ -53,7 +53,11 @@ pub trait Device: Send + Sync {
     /// # Errors
     ///
     /// As [`Device::prepare_as`].
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+    fn prepare<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         self.prepare_as(module, plan, &Preparation::default())
     }
 
@@ -72,18 +76,7 @@ pub trait Device: Send + Sync {
     }
 }
 
-/// The time of a run of a plan, part by part: see [`Session::run_segments`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Segments {
-    /// The commands of each part, and how long they took, in order.
-    pub parts: Vec<(u64, Duration)>,
-    /// The whole run.
-    pub whole: Timing,
-    /// How the commands reached the device.
-    pub by: Launching,
-}
-
-/// A prepared plan and its buffers on a device.
+/// A prepared plan and its buffers on a device: what a run of it needs.
 pub trait Session {
     /// Copies a host buffer to a buffer of the plan, of the same type and length.
     ///
@@ -109,25 +102,6 @@ pub trait Session {
     /// As [`Session::fill`].
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
         self.fill(id, POISON)
-    }
-
-    /// Keeps what a buffer holds, on the device, for [`Session::recall`] by this session and others
-    /// that share its memory. Does nothing where memory is short, or not shared.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::fill`].
-    fn keep(&mut self, _id: BufferId) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Makes a buffer hold again what was kept of it; `false` if nothing was.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::fill`].
-    fn recall(&mut self, _id: BufferId) -> Result<bool, Error> {
-        Ok(false)
     }
 
     /// Copies a buffer of the plan to the host.
@@ -157,17 +131,6 @@ pub trait Session {
         Ok(self.read(id)?.is_same(expected))
     }
 
-    /// A digest of what a buffer of the plan holds, computed where it is. In one process, buffers
-    /// of one length on one device have the same digest if they hold the same, and else another
-    /// with a probability of 1 - 2^-64. None where the device makes none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::run`].
-    fn digest(&mut self, _id: BufferId) -> Result<Option<[u64; 2]>, Error> {
-        Ok(None)
-    }
-
     /// Executes every command of the plan once, in order, and waits until all have finished.
     ///
     /// # Errors
@@ -176,11 +139,42 @@ pub trait Session {
     /// [`DeviceError::Lost`] after an earlier fault.
     fn run(&mut self) -> Result<Timing, Error>;
 
+    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard
+    /// bands reach. Always empty on a device that checks every access, where such a write is a
+    /// fault.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the device.
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The resources that a kernel of the plan uses on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a kernel that the plan does not launch; errors of the device.
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
+
+    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty
+    /// before a run and on a device that does not count.
+    fn reports(&self) -> &[KernelReport] {
+        &[]
+    }
+}
+
+/// A session whose runs are timed, again and again: what a measurement asks for beyond a run.
+///
+/// Each method says what it does on a device that has no means of its own for it. A device without
+/// any implements none of them.
+pub trait TimedSession: Session {
     /// Executes the plan `runs` times back to back, waits until all have finished, and returns
     /// their total time.
     ///
     /// Each run starts from what the one before left in the buffers. [`Launching::Graph`] takes
-    /// effect once the plan has been captured ([`Session::capture`]); otherwise, runs go by stream.
+    /// effect once the plan has been captured ([`TimedSession::capture`]); otherwise, runs go by
+    /// stream.
     ///
     /// # Errors
     ///
@@ -209,8 +203,8 @@ pub trait Session {
         Ok(None)
     }
 
-    /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to
-    /// the driver. Further calls do nothing more.
+    /// Captures the plan as a graph, so that [`TimedSession::run_times`] can replay it with one
+    /// call to the driver. Further calls do nothing more.
     ///
     /// # Errors
     ///
@@ -232,29 +226,46 @@ pub trait Session {
         Ok(Flushed::NoCache)
     }
 
-    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard
-    /// bands reach. Always empty on a device that checks every access, where such a write is a
-    /// fault.
+    /// Keeps what a buffer holds, on the device, for [`TimedSession::recall`] by this session and
+    /// others that share its memory. Does nothing where memory is short, or not shared.
     ///
     /// # Errors
     ///
-    /// Errors of the device.
-    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
-        Ok(Vec::new())
+    /// As [`Session::fill`].
+    fn keep(&mut self, _id: BufferId) -> Result<(), Error> {
+        Ok(())
     }
 
-    /// The resources that a kernel of the plan uses on the device.
+    /// Makes a buffer hold again what was kept of it; `false` if nothing was.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] for a kernel that the plan does not launch; errors of the device.
-    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
-
-    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty
-    /// before a run and on a device that does not count.
-    fn reports(&self) -> &[KernelReport] {
-        &[]
+    /// As [`Session::fill`].
+    fn recall(&mut self, _id: BufferId) -> Result<bool, Error> {
+        Ok(false)
     }
+
+    /// A digest of what a buffer of the plan holds, computed where it is. In one process, buffers
+    /// of one length on one device have the same digest if they hold the same, and else another
+    /// with a probability of 1 - 2^-64. None where the device makes none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn digest(&mut self, _id: BufferId) -> Result<Option<[u64; 2]>, Error> {
+        Ok(None)
+    }
+}
+
+/// The time of a run of a plan, part by part: see [`TimedSession::run_segments`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segments {
+    /// The commands of each part, and how long they took, in order.
+    pub parts: Vec<(u64, Duration)>,
+    /// The whole run.
+    pub whole: Timing,
+    /// How the commands reached the device.
+    pub by: Launching,
 }
 
 /// Checks that a host buffer has the type and length of the plan's.

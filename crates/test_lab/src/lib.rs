@@ -11,7 +11,7 @@ use device::{
     CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
     Module, NamedBuffers, Session, Timing, check,
 };
-use device::{DeviceError, DriverError, Preparation, Segments, Spills};
+use device::{DeviceError, DriverError, Preparation, Segments, Spills, TimedSession};
 use lab::{Cpu, Lab, LabCase, Parameter, Series, Variant, Work, boxed, downcast};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
@@ -335,7 +335,7 @@ impl Device for Adder {
         _: &Module,
         plan: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         plan.check()?;
         if self.is_lost.load(Ordering::Relaxed) {
             return Err(DeviceError::Lost {
@@ -441,18 +441,6 @@ impl Session for AdderSession<'_> {
         })
     }
 
-    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Error> {
-        let whole = self.run()?;
-        let commands = self.plan.commands().count() as u64 / u64::from(segments);
-        let part = (commands, Duration::from_millis(commands));
-        let parts = vec![part; segments as usize];
-        Ok(Some(Segments {
-            parts,
-            whole,
-            by: Launching::Stream,
-        }))
-    }
-
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
         Ok(KernelInfo {
             name: kernel.to_owned(),
@@ -467,5 +455,19 @@ impl Session for AdderSession<'_> {
             blocks_per_multiprocessor: Some(2),
             occupancy: Some(1.0),
         })
+    }
+}
+
+impl TimedSession for AdderSession<'_> {
+    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Error> {
+        let whole = self.run()?;
+        let commands = self.plan.commands().count() as u64 / u64::from(segments);
+        let part = (commands, Duration::from_millis(commands));
+        let parts = vec![part; segments as usize];
+        Ok(Some(Segments {
+            parts,
+            whole,
+            by: Launching::Stream,
+        }))
     }
 }

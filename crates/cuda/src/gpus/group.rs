@@ -15,7 +15,7 @@ use super::session::{CudaSession, Use};
 use crate::Link;
 use device::validate::{validate, validate_devices};
 use device::{
-    Device, DeviceError, DeviceInfo, DriverError, Error, Module, Preparation, Session, Share,
+    Device, DeviceError, DeviceInfo, DriverError, Error, Module, Preparation, Share, TimedSession,
 };
 use plan::Plan;
 
@@ -177,7 +177,7 @@ impl Device for CudaGroup {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let memory = Use::of(&how.buffers);
         let own = |device: u32| Some(device.checked_sub(self.share.own.start)? as usize);
         validate_devices(plan, self.count(), |from, to| {

@@ -13,7 +13,7 @@
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
 //! - `staging`: copies of large buffers;
-//! - `session`: the buffers and runs of a plan;
+//! - `session`: the buffers and runs of a plan, and how runs are timed;
 //! - `driver`: the driver's functions, each wrapped once; [`nccl`]: bytes between processes;
 //! - `nvml`: clocks, temperature and power.
 
@@ -47,7 +47,7 @@ use self::module::LoadedModule;
 use self::session::{CudaSession, Use};
 use device::telemetry::{NoTelemetry, Telemetry};
 use device::validate::{validate, validate_devices};
-use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Session, Share};
+use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Share, TimedSession};
 use plan::Plan;
 
 pub use gpu::CudaDevice;
@@ -68,7 +68,7 @@ impl Device for CudaDevice {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let memory = Use::of(&how.buffers);
         let module = validate(module, plan, &self.info.limits)?;
         validate_devices(plan, 1, |_, _| true)?;

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Each test program uses a part of it.
 
 use device::run::{outputs, reset};
-use device::{Capture, Device, Element, HostBuffer, Launching, Module, Session};
+use device::{Capture, Device, Element, HostBuffer, Launching, Module, Session, TimedSession};
 use plan::{BufferId, LaunchConfig, Part, Plan, Rect, args};
 
 pub static SEAM: Module = Module::from_static("seam", include_str!("../seam.ptx"));
@@ -110,7 +110,7 @@ pub fn expected(len: u64, steps: u32) -> Vec<u32> {
     field
 }
 
-pub fn prepared<'d>(device: &'d dyn Device, plan: &Plan, len: u64) -> Box<dyn Session + 'd> {
+pub fn prepared<'d>(device: &'d dyn Device, plan: &Plan, len: u64) -> Box<dyn TimedSession + 'd> {
     let mut session = device.prepare(&SEAM, plan).unwrap();
     let both = ["u", "v"].map(|name| (name.to_owned(), HostBuffer::from(start(len))));
     reset(session.as_mut(), plan, &both.into()).unwrap();

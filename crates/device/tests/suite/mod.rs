@@ -4,7 +4,7 @@
 // No snapshots here: each would be taken twice, once on each device.
 
 use device::run::{holds, outputs, outputs_into, reset, restore};
-use device::{BufferPool, DeviceError, POISON, Preparation, Session, Side};
+use device::{BufferPool, DeviceError, POISON, Preparation, Side, TimedSession};
 use device::{
     Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, Launching, Module, check,
 };
@@ -181,7 +181,7 @@ fn ring(blocks: u32, cluster: u32) -> (Plan, Vec<u32>) {
 }
 
 /// A session for this plan, unless the device has no clusters.
-fn in_clusters<'d>(device: &'d dyn Device, plan: &Plan) -> Option<Box<dyn Session + 'd>> {
+fn in_clusters<'d>(device: &'d dyn Device, plan: &Plan) -> Option<Box<dyn TimedSession + 'd>> {
     let prepared = device.prepare(&CLUSTERS, plan);
     if device.info().limits.compute_capability >= (9, 0) {
         return Some(prepared.unwrap());
@@ -625,7 +625,7 @@ pub fn digests_tell_buffers_apart(device: &dyn Device) {
     let mut other = values.clone();
     other[70_000] = -other[70_000];
     let mut digests = |at: usize, values: &[f32]| {
-        let session: &mut Box<dyn Session + '_> = &mut sessions[at];
+        let session: &mut Box<dyn TimedSession + '_> = &mut sessions[at];
         session.write(u, &values.to_vec().into()).unwrap();
         session.digest(u).unwrap()
     };

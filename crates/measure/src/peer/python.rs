@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use device::{
     BufferPool, Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo,
-    Launching, NamedBuffers, Session, Timing,
+    Launching, NamedBuffers, Session, TimedSession, Timing,
 };
 use lab::{Counterpart, Lab, LabCase, Script, Variant};
 use output_files::ScratchFolder;
@@ -245,22 +245,13 @@ impl PythonSession {
 }
 
 impl Session for PythonSession {
-    /// The process has read its inputs: see [`Session::recall`].
+    /// The process has read its inputs: see [`TimedSession::recall`].
     fn write(&mut self, _: BufferId, _: &HostBuffer) -> Result<(), Error> {
         Err(PeerFailure(format!("{} reads its inputs itself", self.script)).into())
     }
 
     fn fill(&mut self, _: BufferId, _: u8) -> Result<(), Error> {
         Err(PeerFailure(format!("{} has no field that is not an input", self.script)).into())
-    }
-
-    /// Makes all fields the inputs.
-    fn recall(&mut self, _: BufferId) -> Result<bool, Error> {
-        if !self.is_reset {
-            self.ask_for_ok("reset")?;
-            self.is_reset = true;
-        }
-        Ok(true)
     }
 
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
@@ -278,6 +269,12 @@ impl Session for PythonSession {
         self.run_times(1, Launching::Stream)
     }
 
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        Err(PeerFailure(format!("{} does not tell of `{kernel}`", self.script)).into())
+    }
+}
+
+impl TimedSession for PythonSession {
     fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
         (self.is_reset, self.is_written) = (false, false);
         let answer = self.ask(&format!("run {runs}"))?;
@@ -297,8 +294,13 @@ impl Session for PythonSession {
         })
     }
 
-    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        Err(PeerFailure(format!("{} does not tell of `{kernel}`", self.script)).into())
+    /// Makes all fields the inputs.
+    fn recall(&mut self, _: BufferId) -> Result<bool, Error> {
+        if !self.is_reset {
+            self.ask_for_ok("reset")?;
+            self.is_reset = true;
+        }
+        Ok(true)
     }
 }
 

@@ -3,7 +3,7 @@
 use device::run::{Digests, digests, holds, outputs, restore};
 use device::{BufferPool, DeviceError, Segments};
 use device::{
-    Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Preparation, Session,
+    Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Preparation, TimedSession,
     Timing,
 };
 use lab::{LabCase, Variant};
@@ -14,7 +14,7 @@ use thiserror::Error;
 /// A prepared run of a case on a device, which can be repeated. Every method can fail with the
 /// device's error.
 pub struct TimedRun<'d> {
-    session: Box<dyn Session + 'd>,
+    session: Box<dyn TimedSession + 'd>,
     plan: Plan,
     /// The start of each run. Without inputs, a run goes on from what the one before left,
     /// with the caches as they are.
@@ -96,7 +96,7 @@ impl RunError {
     }
 }
 
-/// How a peer's own program failed, as its [`Session`] says it.
+/// How a peer's own program failed, as its [`TimedSession`] says it.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct PeerFailure(pub String);
@@ -139,7 +139,7 @@ impl<'d> TimedRun<'d> {
 
     /// Runs of a program that launches its kernels itself.
     pub fn of_program(
-        session: Box<dyn Session + 'd>,
+        session: Box<dyn TimedSession + 'd>,
         plan: Plan,
         inputs: &'d NamedBuffers,
     ) -> TimedRun<'d> {
@@ -152,7 +152,7 @@ impl<'d> TimedRun<'d> {
     }
 
     /// Runs that go on from one another, of a session that has its inputs.
-    pub fn going_on(session: Box<dyn Session + 'd>, plan: Plan) -> TimedRun<'d> {
+    pub fn going_on(session: Box<dyn TimedSession + 'd>, plan: Plan) -> TimedRun<'d> {
         TimedRun {
             session,
             plan,

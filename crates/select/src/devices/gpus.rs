@@ -243,8 +243,7 @@ fn open(chosen: &[DeviceName]) -> Result<Joined, DeviceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use device::Session;
-    use device::{Error, Module, Preparation};
+    use device::{Error, Module, Preparation, TimedSession};
     use plan::Plan;
 
     /// A GPU that is there, and never used.
@@ -260,7 +259,7 @@ mod tests {
             _: &Module,
             _: &Plan,
             _: &Preparation,
-        ) -> Result<Box<dyn Session + 'd>, Error> {
+        ) -> Result<Box<dyn TimedSession + 'd>, Error> {
             unreachable!("nothing is run")
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use device::{
     Device, DeviceInfo, DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing,
 };
-use device::{EmulatedDevice, Options, Preparation, Sanitize, Stray};
+use device::{EmulatedDevice, Options, Preparation, Sanitize, Stray, TimedSession};
 use plan::{BufferId, Plan};
 
 type Clock = dyn Fn(Who, u32) -> f64 + Send + Sync;
@@ -78,7 +78,7 @@ impl Device for Clocked {
         module: &Module,
         plan: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let who = match (module.name(), plan.name()) {
             ("submission", _) => Who::Submission,
             (_, "copy bandwidth") => Who::Copies,
@@ -157,3 +157,5 @@ impl Session for ClockedSession<'_> {
         self.inner.kernel_info(kernel)
     }
 }
+
+impl TimedSession for ClockedSession<'_> {}

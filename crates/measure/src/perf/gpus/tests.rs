@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use device::telemetry::{About, Reading, Telemetry};
 use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
-use device::{DeviceInfo, EmulatedDevice, Options, Preparation, Sanitize, Session};
+use device::{DeviceInfo, EmulatedDevice, Options, Preparation, Sanitize, Session, TimedSession};
 use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
@@ -66,7 +66,7 @@ impl Device for Gpus {
         module: &Module,
         plan: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         Ok(Box::new(Timed {
             session: self.emulated.prepare(module, plan)?,
             run: Duration::from_micros([800, 500, 400][plan.devices() as usize - 1]),
@@ -117,13 +117,15 @@ impl Session for Timed<'_> {
         })
     }
 
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.session.kernel_info(kernel)
+    }
+}
+
+impl TimedSession for Timed<'_> {
     fn run_times(&mut self, runs: u32, _: Launching) -> Result<Timing, Error> {
         assert_eq!(runs, 1);
         self.run()
-    }
-
-    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        self.session.kernel_info(kernel)
     }
 }
 

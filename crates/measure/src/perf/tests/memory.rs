@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use device::DeviceError;
-use device::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Preparation, Session, Timing};
+use device::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Preparation, Session};
+use device::{TimedSession, Timing};
 use plan::{BufferId, Plan};
 
 use super::*;
@@ -29,7 +30,7 @@ impl Device for Cramped {
         module: &Module,
         plan: &Plan,
         how: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         if self.held.fetch_add(1, Ordering::Relaxed) > 0 {
             self.held.fetch_sub(1, Ordering::Relaxed);
             return Err(DeviceError::OutOfMemory {
@@ -75,6 +76,8 @@ impl Session for Held<'_> {
         self.inner.kernel_info(kernel)
     }
 }
+
+impl TimedSession for Held<'_> {}
 
 #[test]
 fn what_does_not_fit_beside_the_others_is_timed_after_them() {

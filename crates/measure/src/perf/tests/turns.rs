@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use device::{BufferPool, Error, HostBuffer, KernelInfo, Module, NamedBuffers};
-use device::{Preparation, Session, Timing};
+use device::{Preparation, Session, TimedSession, Timing};
 use plan::{BufferId, Plan};
 
 use super::*;
@@ -34,7 +34,7 @@ impl Device for Noting {
         _: &Module,
         plan: &Plan,
         _: &Preparation,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
+    ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         Ok(Box::new(NotingSession {
             device: self,
             name: plan.name().to_owned(),
@@ -67,6 +67,8 @@ impl Session for NotingSession<'_> {
         unreachable!("no plan launches {kernel}")
     }
 }
+
+impl TimedSession for NotingSession<'_> {}
 
 #[test]
 fn every_other_turn_goes_backwards() {
