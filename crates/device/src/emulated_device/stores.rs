@@ -2,7 +2,8 @@
 
 use ptx_emu::ThreadId;
 
-use super::{EmulatedDevice, EmulatedSession};
+use super::EmulatedDevice;
+use super::session::EmulatedSession;
 use crate::Device;
 use crate::buffer::NamedBuffers;
 use crate::error::Error;
