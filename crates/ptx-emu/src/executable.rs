@@ -14,7 +14,7 @@ use crate::instructions::{self, Decoded};
 use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
-use crate::runner::{Code, Inst, Op};
+use crate::runner::{Code, Inst};
 use crate::shared_arrays::{self, Base};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
@@ -372,9 +372,8 @@ impl Builder {
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
         for (load, is_compared) in relaxed_loads(facts) {
-            let (Some(word), Op::Other(op)) =
-                (facts[load].word, &mut self.code.insts[entry + load].op)
-            else {
+            let op = self.code.insts[entry + load].op.other_mut();
+            let Some((word, op)) = facts[load].word.zip(op) else {
                 continue;
             };
             op.strengthen(is_compared);

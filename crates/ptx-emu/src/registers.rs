@@ -96,6 +96,24 @@ pub(crate) struct Slot {
     pub(crate) row: u32,
 }
 
+/// An operand that is the sum of a register and a number, in a row of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    pub(crate) from: Slot,
+    pub(crate) addend: i64,
+    pub(crate) to: Slot,
+}
+
+impl Sum {
+    /// Computes it for the lanes of `mask`.
+    pub(crate) fn compute(&self, registers: &mut Registers, mask: u32) {
+        for lane in lanes(mask) {
+            let value = registers.lane(self.from, lane);
+            registers.set_lane(self.to, lane, value.wrapping_add_signed(self.addend));
+        }
+    }
+}
+
 /// Where an access goes: a row of addresses, plus an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {

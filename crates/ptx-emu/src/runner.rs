@@ -38,7 +38,7 @@ use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
-use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
+use crate::registers::{Apply, Combination, LANES, Operands, Slot, Sum, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
@@ -76,6 +76,28 @@ pub(crate) enum Op {
     Branch { target: u32 },
     /// Anything else.
     Other(Box<dyn Execute>),
+    /// An operation with operands that are sums, which are computed first.
+    AfterSums { sums: Box<[Sum]>, op: Box<Op> },
+}
+
+impl Op {
+    /// What it is, if neither arithmetic nor a comparison nor a branch.
+    pub(crate) fn other(&self) -> Option<&dyn Execute> {
+        match self {
+            Op::Other(op) => Some(&**op),
+            Op::AfterSums { op, .. } => op.other(),
+            Op::Apply { .. } | Op::Compare { .. } | Op::Branch { .. } => None,
+        }
+    }
+
+    /// [`Op::other`], to be changed.
+    pub(crate) fn other_mut(&mut self) -> Option<&mut dyn Execute> {
+        match self {
+            Op::Other(op) => Some(&mut **op),
+            Op::AfterSums { op, .. } => op.other_mut(),
+            Op::Apply { .. } | Op::Compare { .. } | Op::Branch { .. } => None,
+        }
+    }
 }
 
 impl fmt::Debug for Op {
@@ -86,6 +108,7 @@ impl fmt::Debug for Op {
             Op::Compare { o, then, .. } => write!(f, "Compare {o:?}, {then:?}"),
             Op::Branch { target } => write!(f, "Branch {{ target: {target} }}"),
             Op::Other(op) => op.fmt(f),
+            Op::AfterSums { sums, op } => write!(f, "{op:?} after {sums:?}"),
         }
     }
 }

@@ -488,7 +488,7 @@ impl Execute for Return {
         }
         let callee = warp.frames[frame as usize];
         let caller = warp.frames[callee.parent as usize];
-        if let Op::Other(call) = &runner.launch.code.insts[callee.call_pc as usize].op {
+        if let Some(call) = runner.launch.code.insts[callee.call_pc as usize].op.other() {
             call.after_return(warp, caller, callee, active);
         }
         let group = &mut warp.groups[group];

@@ -59,13 +59,11 @@ mod warp_wide;
 use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
-use crate::read::{Read, Reader, Refusal, Sum};
-use crate::registers::{Slot, lanes};
+use crate::read::{Read, Reader, Refusal};
+use crate::registers::Sum;
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Flow, Rule};
-use crate::unset_values::shadows::Shadow;
-use crate::warp::{Frame, Warp};
-use party::Together;
+use crate::warp::Warp;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
@@ -238,94 +236,15 @@ impl Execute for Unsupported {
     }
 }
 
-/// An instruction with operands that are sums, which it computes first.
-#[derive(Debug)]
-struct AfterSums {
-    sums: Box<[Sum]>,
-    op: Op,
-}
-
-impl Execute for AfterSums {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        for sum in &self.sums {
-            for lane in lanes(at.active) {
-                let value = warp
-                    .registers
-                    .lane(sum.from, lane)
-                    .wrapping_add_signed(sum.addend);
-                warp.registers.set_lane(sum.to, lane, value);
-            }
-        }
-        match &self.op {
-            Op::Apply { apply, o } => {
-                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose
-                // code that this host can run.
-                unsafe { apply(&mut warp.registers, o, at.active) };
-                Ok(Next::Step)
-            }
-            Op::Compare { test, o, then } => {
-                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
-                // run.
-                let bits = unsafe { test(&warp.registers, o) };
-                then.store(&mut warp.registers, at.active, bits);
-                Ok(Next::Step)
-            }
-            Op::Other(op) => op.execute(runner, warp, at),
-            // A branch has no values as operands, so no sum precedes it.
-            Op::Branch { .. } => unreachable!("a branch after sums"),
-        }
-    }
-
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
-        if let Op::Other(op) = &mut self.op {
-            op.track(shadow, is_late);
-        }
-    }
-
-    fn is_quiet(&self) -> bool {
-        matches!(&self.op, Op::Other(op) if op.is_quiet())
-    }
-
-    fn together(&self) -> Option<(&str, &dyn Together)> {
-        match &self.op {
-            Op::Other(op) => op.together(),
-            _ => None,
-        }
-    }
-
-    fn element_bytes(&self) -> Option<u32> {
-        match &self.op {
-            Op::Other(op) => op.element_bytes(),
-            _ => None,
-        }
-    }
-
-    fn strengthen(&mut self, is_compared: bool) {
-        if let Op::Other(op) = &mut self.op {
-            op.strengthen(is_compared);
-        }
-    }
-
-    fn is_asynchronous(&self) -> bool {
-        matches!(&self.op, Op::Other(op) if op.is_asynchronous())
-    }
-
-    fn after_return(&self, warp: &mut Warp, caller: Frame, callee: Frame, active: u32) {
-        if let Op::Other(op) = &self.op {
-            op.after_return(warp, caller, callee, active);
-        }
-    }
-}
-
 impl Decoded {
     /// The instruction behind the computation of these operands.
     pub(crate) fn after(self, sums: Vec<Sum>) -> Self {
         if sums.is_empty() {
             return self;
         }
-        let (sums, op) = (sums.into(), self.op);
+        let (sums, op) = (sums.into(), Box::new(self.op));
         Self {
-            op: Op::Other(Box::new(AfterSums { sums, op })),
+            op: Op::AfterSums { sums, op },
             ..self
         }
     }

@@ -31,10 +31,7 @@ pub(super) fn together(
 impl Code {
     /// The operation at a position which lanes execute together, and its name.
     fn together(&self, pc: u32) -> Option<(&str, &dyn Together)> {
-        match &self.insts[pc as usize].op {
-            Op::Other(op) => op.together(),
-            _ => None,
-        }
+        self.insts[pc as usize].op.other()?.together()
     }
 
     /// The name of the operation for which lanes wait at a position.

@@ -7,5 +7,5 @@ mod types;
 
 pub(crate) use operands::{Target, Width};
 pub(crate) use reader::{
-    FloatType, FunctionBuilder, IntType, Read, Reader, Refusal, Sum, class_of, other,
+    FloatType, FunctionBuilder, IntType, Read, Reader, Refusal, class_of, other,
 };

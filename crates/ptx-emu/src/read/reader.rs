@@ -12,7 +12,7 @@ use crate::check::race::Scope;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
-use crate::registers::Slot;
+use crate::registers::{Slot, Sum};
 use crate::runner::Op;
 use crate::unset_values::facts::{Facts, Flow, Rule};
 
@@ -83,14 +83,6 @@ impl FloatType {
             FloatType::F64 => ScalarType::F64,
         }
     }
-}
-
-/// An operand that is the sum of a register and a number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sum {
-    pub(crate) from: Slot,
-    pub(crate) addend: i64,
-    pub(crate) to: Slot,
 }
 
 /// A function under construction, instruction by instruction.

@@ -55,7 +55,7 @@ use ptx::RegClass;
 
 use crate::frame::FrameBuilder;
 use crate::registers::{Bases, Slot};
-use crate::runner::{Inst, Op};
+use crate::runner::Inst;
 use facts::{Facts, Rule};
 use propagation::Propagation;
 use shadows::{Numbers, Shadow, Shadows};
@@ -155,7 +155,9 @@ fn follow(
         } else {
             inst.unset = Some(Box::new(propagation))
         }
-        if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (facts.rule, &mut inst.op) {
+        if let Rule::Memory(_) | Rule::Shuffled = facts.rule
+            && let Some(op) = inst.op.other_mut()
+        {
             op.track(&|slot| shadows.of(slot), is_late);
         }
     }
