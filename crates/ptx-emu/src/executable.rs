@@ -280,31 +280,15 @@ impl Builder {
         instruction: &Instruction<'p, 'a>,
     ) -> Result<Facts, Problem> {
         let syntax = instruction.syntax;
-        let (guard, flip) = match instruction.guard {
-            Some((reg, negated)) => {
-                let row = function.frame.register(reg).row;
-                function.facts.guard = Some(row);
-                (row, negated)
-            }
-            None => (ALWAYS, false),
-        };
-        let (exchange, returning) = (
-            std::mem::take(&mut function.exchange),
-            function.returning.len(),
-        );
-        let decoded = instructions::read(Reader::new(body, function, syntax));
-        let exchanges =
-            function.exchange != Exchange::default() || function.returning.len() != returning;
-        function.exchange = exchange.and(function.exchange);
-        let mut facts = std::mem::take(&mut function.facts);
-        let sums = std::mem::take(&mut function.sums);
-        let decoded = match decoded {
-            Ok(decoded) => decoded.after(sums),
+        let guard = instruction
+            .guard
+            .map(|(reg, negated)| (function.frame.register(reg).row, negated));
+        let decoded = match instructions::read(Reader::new(body, function, syntax)) {
+            Ok(decoded) => decoded,
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);
                 let decoded = Decoded::unsupported(&reason);
-                facts = facts.of_guard();
                 self.unsupported.push(UnsupportedInstruction {
                     function: body.function().name.clone(),
                     ptx_line: syntax.opcode.pos.line,
@@ -316,29 +300,33 @@ impl Builder {
         let Decoded {
             op,
             class,
-            flow,
-            rule,
-            makes,
+            mut facts,
+            exchange,
+            returning,
         } = decoded;
+        let exchanges = exchange != Exchange::default() || returning.is_some();
+        function.exchange = function.exchange.and(exchange);
+        function.returning.extend(returning);
+        facts.guard = guard.map(|(row, _)| row);
         let position = self.code.insts.len() as u32;
         self.code
             .tally_owners
             .resize(function.tallies as usize, position);
         let mark = Mark {
             class,
-            is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
+            is_branch: matches!(facts.flow, Flow::Branch(_) | Flow::Table(_)),
             strength: facts.strength.unwrap_or_default(),
             base: Base::default(),
             is_target: false,
             stays_together: true,
-            leaves: !matches!(flow, Flow::Next),
+            leaves: !matches!(facts.flow, Flow::Next),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
-        let flip = if flip { u32::MAX } else { 0 };
+        let (guard, is_negated) = guard.unwrap_or((ALWAYS, false));
         let inst = Inst {
             guard,
-            flip,
+            flip: if is_negated { u32::MAX } else { 0 },
             op,
             unset: None,
             late: None,
@@ -352,8 +340,7 @@ impl Builder {
         if facts.company == Company::None && sees_others {
             facts.company = Company::Order;
         }
-        (facts.flow, facts.rule, facts.makes) = (flow, rule, makes);
-        let names_opcode = matches!(rule, Rule::Strict | Rule::Shuffled);
+        let names_opcode = matches!(facts.rule, Rule::Strict | Rule::Shuffled);
         facts.opcode = names_opcode.then(|| syntax.opcode.text.into());
         Ok(facts)
     }

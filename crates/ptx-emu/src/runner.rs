@@ -81,6 +81,17 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// The operation behind the computation of these operands.
+    pub(crate) fn after(self, sums: Vec<Sum>) -> Op {
+        if sums.is_empty() {
+            return self;
+        }
+        Op::AfterSums {
+            sums: sums.into(),
+            op: Box::new(self),
+        }
+    }
+
     /// What it is, if neither arithmetic nor a comparison nor a branch.
     pub(crate) fn other(&self) -> Option<&dyn Execute> {
         match self {

@@ -52,7 +52,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         ("acq_rel", (true, true)),
     ]);
     let (acquires, releases) = order.unwrap_or_default();
-    r.function.exchange.orders |= acquires || releases;
+    r.exchange.orders |= acquires || releases;
     let scope = r.exact_scope();
     let device = scope.has_blocks();
     let space = r.space().unwrap_or(Space::Generic);
@@ -101,9 +101,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let c = if is_cas { Some(r.src(ty)?) } else { None };
     r.function.note_access(space, ty.bytes());
     match (dst, update.kind()) {
-        (Some(dst), Some(kind)) => r.function.returning.push(Returning { dst, space, kind }),
-        (None, Some(kind)) => r.function.exchange.silent |= kind,
-        (_, None) => r.function.exchange.note(space),
+        (Some(dst), Some(kind)) => r.returning = Some(Returning { dst, space, kind }),
+        (None, Some(kind)) => r.exchange.silent |= kind,
+        (_, None) => r.exchange.note(space),
     }
     r.function.orders_blocks |= releases;
     note_word(r, (space, address), ty.bytes(), is_cas);
@@ -114,8 +114,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         is_volatile: false,
         is_of_part: update.may_be_of_part(),
     };
-    r.function.facts.strength = Some(strength);
-    r.function.exchange.note_strength(strength);
+    r.facts.strength = Some(strength);
+    r.exchange.note_strength(strength);
     other(Atomic {
         access: MemoryAccess {
             kind: AccessKind::Atomic,
@@ -138,7 +138,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 
 /// Notes the word that an atomic updates.
 fn note_word(r: &mut Reader, (space, address): (Space, Address), bytes: u32, is_cas: bool) {
-    r.function.facts.word = Some(Word {
+    r.facts.word = Some(Word {
         space,
         address,
         bytes,

@@ -63,7 +63,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         }
     };
     if kind != Kind::Arrive {
-        r.function.facts.company = Company::Barrier;
+        r.facts.company = Company::Barrier;
     }
     other(Barrier {
         aligned,

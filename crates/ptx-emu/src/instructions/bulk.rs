@@ -80,7 +80,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         None
     };
     r.function.note_access(Space::Shared, 4);
-    r.function.exchange.bulk = true;
+    r.exchange.bulk = true;
     let (shared, global) = if is_load { (dst, src) } else { (src, dst) };
     other(Issue {
         shared,

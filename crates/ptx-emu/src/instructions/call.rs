@@ -29,7 +29,7 @@ pub(super) fn ret(r: &mut Reader) -> Read<Op> {
 pub(super) fn call(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Control, Rule::Strict);
     r.makes = Makes::Anything;
-    r.function.facts.company = Company::Order;
+    r.facts.company = Company::Order;
     r.has("uni");
     r.operands(0)?;
     let Operands::Call {
@@ -63,7 +63,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
             }
             if let Some(System::Malloc | System::Free) = system {
                 // Where memory lies follows from the order of the calls.
-                r.function.exchange.note(Space::Global);
+                r.exchange.note(Space::Global);
                 r.function.allocates = true;
             }
             reader.target = Target::Function(id.0);
@@ -82,7 +82,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
                 return Err(r.unsupported("an address without `.callprototype`"));
             };
             let slot = r.function.frame.register(reg);
-            r.function.facts.reads.push(slot);
+            r.facts.reads.push(slot);
             reader.target = Target::Indirect(slot);
             (reader.params, reader.returns) = (prototype.params, prototype.returns);
             r.function

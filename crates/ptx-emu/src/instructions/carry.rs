@@ -54,10 +54,10 @@ fn arithmetic(r: &mut Reader, ty: IntType, aux: u32) -> Read<Op> {
         row: CARRY,
     };
     if aux & IN != 0 {
-        r.function.facts.flags.push(flag);
+        r.facts.flags.push(flag);
     }
     if aux & OUT != 0 {
-        r.function.facts.writes.push(Some(flag));
+        r.facts.writes.push(Some(flag));
     }
     Ok(op)
 }

@@ -45,7 +45,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let count = r.operands_between(3 + policies, 4 + policies)? - policies;
     let (dst, src) = (r.address(Space::Shared)?, r.address(Space::Global)?);
     // The source is in no shared array.
-    r.function.facts.places.pop();
+    r.facts.places.pop();
     let bytes = r.constant()?;
     if !(matches!(bytes, 4 | 8) && !bypasses_l1 || bytes == 16) {
         return Err(r.unsupported("size"));

@@ -33,7 +33,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     };
     r.operands(0)?;
     r.function.orders_blocks |= device;
-    r.function.exchange.orders = true;
+    r.exchange.orders = true;
     other(Fence {
         device,
         acquires,

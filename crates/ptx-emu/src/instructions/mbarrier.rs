@@ -109,7 +109,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
     if !matches!(verb, Verb::Init | Verb::Inval) {
         // Threads learn of each other: lanes run apart, and results are compared in several orders.
-        r.function.exchange.note(Space::Shared);
+        r.exchange.note(Space::Shared);
     }
     let object = Object {
         address,

@@ -158,7 +158,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     let target = r.target(space)?;
     r.makes = match space {
         // Arguments of a function, and what lies in memory of the thread.
-        Space::Param if !r.function.facts.reads_launch => Makes::Anything,
+        Space::Param if !r.facts.reads_launch => Makes::Anything,
         Space::Local | Space::Generic => Makes::Anything,
         _ => Makes::Number,
     };
@@ -182,11 +182,11 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     });
     let address = r.locate(target);
     if order != Order::Weak {
-        r.function.exchange.note(space);
+        r.exchange.note(space);
         note_strength(r, (order, scope), ty.bytes());
     }
     if count == 1 && !non_coherent {
-        r.function.facts.word = Some(Word {
+        r.facts.word = Some(Word {
             space,
             address,
             bytes: ty.bytes(),
@@ -255,7 +255,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.function.note_access(space, ty.bytes());
     r.rule = Rule::Memory(LoadsOwn::No);
     if order != Order::Weak {
-        r.function.exchange.note(space);
+        r.exchange.note(space);
         note_strength(r, (order, scope), ty.bytes());
     }
     let releases = (order == Order::Release).then_some(device);
@@ -284,8 +284,8 @@ fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
         is_volatile: order == Order::Volatile,
         is_of_part: false,
     };
-    r.function.facts.strength = Some(strength);
-    r.function.exchange.note_strength(strength);
+    r.facts.strength = Some(strength);
+    r.exchange.note_strength(strength);
 }
 
 #[derive(Debug)]

@@ -59,23 +59,24 @@ mod warp_wide;
 use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
+use crate::frame::{Exchange, Returning};
 use crate::read::{Read, Reader, Refusal};
-use crate::registers::Sum;
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_values::facts::{Flow, Rule};
+use crate::unset_values::facts::Facts;
 use crate::warp::Warp;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
+    /// The operation, behind the computation of its operands that are sums.
     pub(crate) op: Op,
     /// The class that it is counted in.
     pub(crate) class: InstructionClass,
-    /// Where control goes after it.
-    pub(crate) flow: Flow,
-    /// How unset bits go through it.
-    pub(crate) rule: Rule,
-    /// How its results follow from its operands, as far as addresses go.
-    pub(crate) makes: Makes,
+    /// Its reads and writes, and what follows from them. Its guard is not among them.
+    pub(crate) facts: Facts,
+    /// How it lets threads communicate, except by `returning`.
+    pub(crate) exchange: Exchange,
+    /// The update that it makes, if a register gets the old value.
+    pub(crate) returning: Option<Returning>,
 }
 
 /// Decodes an instruction.
@@ -87,14 +88,23 @@ pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
         flow,
         rule,
         makes,
+        facts,
+        sums,
+        exchange,
+        returning,
         ..
     } = r;
     Ok(Decoded {
-        op,
+        op: op.after(sums),
         class,
-        flow,
-        rule,
-        makes,
+        facts: Facts {
+            flow,
+            rule,
+            makes,
+            ..facts
+        },
+        exchange,
+        returning,
     })
 }
 
@@ -237,27 +247,15 @@ impl Execute for Unsupported {
 }
 
 impl Decoded {
-    /// The instruction behind the computation of these operands.
-    pub(crate) fn after(self, sums: Vec<Sum>) -> Self {
-        if sums.is_empty() {
-            return self;
-        }
-        let (sums, op) = (sums.into(), Box::new(self.op));
-        Self {
-            op: Op::AfterSums { sums, op },
-            ..self
-        }
-    }
-
     /// An instruction that is not modelled, which is a fault only where it is reached.
     pub(crate) fn unsupported(reason: &str) -> Self {
         let reason = reason.into();
         Self {
             op: Op::Other(Box::new(Unsupported { reason })),
             class: InstructionClass::Other,
-            flow: Flow::Next,
-            rule: Rule::Any,
-            makes: Makes::Number,
+            facts: Facts::default(),
+            exchange: Exchange::default(),
+            returning: None,
         }
     }
 }

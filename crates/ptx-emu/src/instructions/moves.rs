@@ -138,7 +138,7 @@ fn mov_one<'a>(
     let dst = r.register(d, ty, Width::Exact)?;
     if let Some(special @ (Special::Clock(shift) | Special::GlobalTimer(shift))) = r.special(s)? {
         let is_global = matches!(special, Special::GlobalTimer(_));
-        r.function.facts.company = Company::Order;
+        r.facts.company = Company::Order;
         return other(Clock {
             dst,
             shift,

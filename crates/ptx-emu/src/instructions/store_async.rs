@@ -31,8 +31,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
     let barrier = r.address(Space::SharedCluster)?;
     r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
-    r.function.exchange.note(Space::Shared);
-    r.function.exchange.stores_async = true;
+    r.exchange.note(Space::Shared);
+    r.exchange.stores_async = true;
     other(StoreAsync { store, barrier })
 }
 

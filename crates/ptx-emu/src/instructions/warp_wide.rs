@@ -61,7 +61,7 @@ pub(super) fn active_mask(r: &mut Reader) -> Read<Op> {
     r.operands(1)?;
     let dst = r.dst(B32)?;
     // Which lanes are together depends on the order in which they run.
-    r.function.exchange.threads = true;
+    r.exchange.threads = true;
     other(ActiveMask { dst })
 }
 
@@ -137,7 +137,7 @@ fn of_active(r: &mut Reader, op: impl Together + 'static) -> Read<Op> {
         );
         return Err(Problem::invalid(r.syntax().opcode.pos, message).into());
     }
-    r.function.exchange.threads = true;
+    r.exchange.threads = true;
     other(OfActive(op))
 }
 

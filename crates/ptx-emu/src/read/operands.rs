@@ -75,7 +75,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             _ => return Err(self.unexpected(operand, "a predicate register")),
         };
         let slot = self.named_register(operand, name, ScalarType::Pred, Width::Exact)?;
-        self.function.facts.flags.push(slot);
+        self.facts.flags.push(slot);
         let slot = slot.row;
         Ok(Flag { slot, flip })
     }
@@ -130,7 +130,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let (name, offset) = match operand.kind {
             OperandKind::Address(AddressBase::Name(name), offset) => (name, offset),
             OperandKind::Address(AddressBase::Absolute, offset) => {
-                self.function.facts.places.push(Place::Elsewhere);
+                self.facts.places.push(Place::Elsewhere);
                 return Ok(Target::Absolute(offset));
             }
             // As the assembler takes it, without brackets around it.
@@ -150,7 +150,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             Named::Param(symbol, _) | Named::Symbol(symbol) => {
                 self.check_space(operand, name, symbol, space)?;
                 let array = self.shared_array(name, symbol);
-                let facts = &mut self.function.facts;
+                let facts = &mut self.facts;
                 facts.reads_launch |= matches!(symbol, Symbol::KernelParam(_));
                 facts
                     .places
@@ -166,7 +166,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let (base, offset) = match target {
             Target::Reg(reg, offset) => {
                 let slot = frame.register(reg);
-                let facts = &mut self.function.facts;
+                let facts = &mut self.facts;
                 facts.addresses.push(slot);
                 facts.places.push(Place::Register(slot));
                 (slot, offset)
@@ -212,7 +212,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Slot> {
         let slot = self.any_register(operand, ty, width)?;
-        self.function.facts.writes.push(Some(slot));
+        self.facts.writes.push(Some(slot));
         Ok(slot)
     }
 
@@ -224,7 +224,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Slot> {
         let slot = self.any_register(operand, ty, width)?;
-        self.function.facts.reads.push(slot);
+        self.facts.reads.push(slot);
         Ok(slot)
     }
 
@@ -249,7 +249,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     ) -> Read<Option<Slot>> {
         match operand.kind {
             OperandKind::Sink => {
-                self.function.facts.writes.push(None);
+                self.facts.writes.push(None);
                 Ok(None)
             }
             _ => self.register(operand, ty, width).map(Some),
@@ -270,7 +270,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 .map(Some),
         };
         let (first, second) = (get(first, ty)?, get(second, ScalarType::Pred)?);
-        self.function.facts.writes.extend([first, second]);
+        self.facts.writes.extend([first, second]);
         Ok((first, second.map(|slot| slot.row)))
     }
 
@@ -375,9 +375,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Slot> {
         let slot = self.any_value(operand, ty, width)?;
-        let sum = self.function.sums.last().filter(|sum| sum.to == slot);
+        let sum = self.sums.last().filter(|sum| sum.to == slot);
         let read = sum.map_or(slot, |sum| sum.from);
-        self.function.facts.reads.push(read);
+        self.facts.reads.push(read);
         Ok(slot)
     }
 
@@ -414,7 +414,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 }
                 Named::Reg(reg) => {
                     let from = self.suitable(operand, name, reg, ty, width)?;
-                    Ok(self.function.sum(from, offset))
+                    Ok(self.sum(from, offset))
                 }
                 _ => Err(self.unexpected(operand, EXPECTED)),
             },
@@ -469,7 +469,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             (None, Symbol::Local(_)) => Variable::In(Space::Local),
             _ => Variable::Elsewhere,
         };
-        let facts = &mut self.function.facts;
+        let facts = &mut self.facts;
         facts.variables.push((facts.reads.len(), variable));
         match ty.bits() {
             32 | 64 => Ok(self

@@ -101,10 +101,6 @@ pub(crate) struct FunctionBuilder {
     pub(crate) orders_blocks: bool,
     /// It calls `malloc` or `free`.
     pub(crate) allocates: bool,
-    /// The reads and writes of the instruction that is being read.
-    pub(crate) facts: Facts,
-    /// Its operands that are sums of a register and a number.
-    pub(crate) sums: Vec<Sum>,
     /// How the function's threads may communicate, except by `returning`.
     pub(crate) exchange: Exchange,
     /// Updates whose old value a register gets, which the function may read or not.
@@ -124,8 +120,6 @@ impl FunctionBuilder {
             callees: Vec::new(),
             orders_blocks: false,
             allocates: false,
-            facts: Facts::default(),
-            sums: Vec::new(),
             exchange: Exchange::default(),
             returning: Vec::new(),
         }
@@ -142,17 +136,6 @@ impl FunctionBuilder {
             }
         }
         exchange
-    }
-
-    /// A row for the sum of a register and a number, computed before the instruction.
-    pub(crate) fn sum(&mut self, from: Slot, addend: i64) -> Slot {
-        let class = from.class;
-        let to = Slot {
-            class,
-            row: self.frame.next_row(class),
-        };
-        self.sums.push(Sum { from, addend, to });
-        to
     }
 
     /// Hands out a memory count.
@@ -185,6 +168,14 @@ pub(crate) struct Reader<'r, 'p, 'a> {
     pub(crate) rule: Rule,
     /// How its results follow from its operands, as far as addresses go.
     pub(crate) makes: Makes,
+    /// Its reads and writes, until now.
+    pub(crate) facts: Facts,
+    /// Its operands that are sums of a register and a number.
+    pub(crate) sums: Vec<Sum>,
+    /// How it lets threads communicate, except by `returning`.
+    pub(crate) exchange: Exchange,
+    /// The update that it makes, if a register gets the old value.
+    pub(crate) returning: Option<Returning>,
     inst: &'p Inst<'a>,
     /// A bit for each modifier that was taken.
     taken: u64,
@@ -210,10 +201,25 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             flow: Flow::Next,
             rule: Rule::Any,
             makes: Makes::Number,
+            facts: Facts::default(),
+            sums: Vec::new(),
+            exchange: Exchange::default(),
+            returning: None,
             inst,
             taken,
             next: 0,
         }
+    }
+
+    /// A row for the sum of a register and a number, computed before the instruction.
+    pub(crate) fn sum(&mut self, from: Slot, addend: i64) -> Slot {
+        let class = from.class;
+        let to = Slot {
+            class,
+            row: self.function.frame.next_row(class),
+        };
+        self.sums.push(Sum { from, addend, to });
+        to
     }
 
     /// The instruction as it is written.

@@ -133,14 +133,6 @@ impl WordAccess {
 }
 
 impl Facts {
-    /// The facts of an instruction that is not modelled: its guard alone.
-    pub(crate) fn of_guard(&self) -> Facts {
-        Facts {
-            guard: self.guard,
-            ..Facts::default()
-        }
-    }
-
     /// All registers and constants that it reads, except its guard.
     pub(crate) fn operands(&self) -> impl Iterator<Item = Slot> {
         let operands = self.reads.iter().chain(&self.flags).chain(&self.addresses);
