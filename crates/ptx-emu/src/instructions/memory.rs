@@ -37,14 +37,53 @@ enum Order {
 /// The modifiers that loads and stores share, except the space.
 struct Modifiers {
     order: Order,
-    /// Its order holds among blocks.
-    device: bool,
     /// The threads that it is strong for.
     scope: Scope,
     ty: ScalarType,
     count: usize,
     /// 1 if a cache policy is the last operand.
     policies: usize,
+}
+
+impl Modifiers {
+    fn is_strong(&self) -> bool {
+        self.order != Order::Weak
+    }
+
+    /// Whether its order holds among blocks.
+    fn has_blocks(&self) -> bool {
+        self.scope.has_blocks()
+    }
+
+    /// Elements of its type in these registers.
+    fn elements(&self, registers: Box<[Option<Slot>]>) -> Elements {
+        Elements {
+            registers,
+            bytes: self.ty.bytes(),
+            is_signed: self.ty.is_signed(),
+            unset: None,
+            late: None,
+        }
+    }
+
+    /// Notes an access to this space, and how it is made if it is a strong one.
+    fn note(&self, r: &mut Reader, space: Space) {
+        let bytes = self.ty.bytes();
+        r.function.note_access(space, bytes);
+        if !self.is_strong() {
+            return;
+        }
+        let strength = Strength {
+            scope: self.scope,
+            bytes,
+            is_last: false,
+            is_volatile: self.order == Order::Volatile,
+            is_of_part: false,
+        };
+        r.exchange.note(space);
+        r.exchange.note_strength(strength);
+        r.facts.strength = Some(strength);
+    }
 }
 
 /// Reads the space and the other modifiers.
@@ -60,7 +99,6 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         Some(Order::Volatile) => Scope::System,
         _ => r.exact_scope(),
     };
-    let device = scope.has_blocks();
     let space = r.space().unwrap_or(Space::Generic);
     // Caches are coherent here.
     let of_loads = r.choice(&[
@@ -86,7 +124,6 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         space,
         Modifiers {
             order,
-            device,
             scope,
             ty,
             count,
@@ -122,18 +159,11 @@ fn elements<'s, 'a>(
 pub(super) fn load(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Load;
     let (space, modifiers) = modifiers(r)?;
-    let Modifiers {
-        order,
-        device,
-        scope,
-        ty,
-        count,
-        ..
-    } = modifiers;
-    if order == Order::Release {
+    let (ty, is_strong) = (modifiers.ty, modifiers.is_strong());
+    if modifiers.order == Order::Release {
         return Err(r.unsupported("modifier `.release`"));
     }
-    if order != Order::Weak {
+    if is_strong {
         r.check_common(space)?;
     }
     let (is_cached, is_uniform) = (r.has("nc"), r.opcode == "ldu");
@@ -144,17 +174,11 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     }
     r.operands(2 + modifiers.policies)?;
     let operand = r.operand()?;
-    let registers = elements(r, operand, count)?
+    let registers = elements(r, operand, modifiers.count)?
         .iter()
         .map(|e| r.register_or_sink(e, ty, Width::AtLeast))
         .collect::<Read<_>>()?;
-    let elements = Elements {
-        registers,
-        bytes: ty.bytes(),
-        is_signed: ty.is_signed(),
-        unset: None,
-        late: None,
-    };
+    let elements = modifiers.elements(registers);
     let target = r.target(space)?;
     r.makes = match space {
         // Arguments of a function, and what lies in memory of the thread.
@@ -173,7 +197,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             tally,
         });
     }
-    r.function.note_access(space, ty.bytes());
+    modifiers.note(r, space);
     r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,
@@ -181,18 +205,15 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         Space::Const => LoadsOwn::No,
     });
     let address = r.locate(target);
-    if order != Order::Weak {
-        r.exchange.note(space);
-        note_strength(r, (order, scope), ty.bytes());
-    }
-    if count == 1 && !non_coherent {
+    if modifiers.count == 1 && !non_coherent {
         r.facts.word = Some(Word {
             space,
             address,
             bytes: ty.bytes(),
-            access: match order {
-                Order::Weak => WordAccess::WeakLoad,
-                _ => WordAccess::StrongLoad,
+            access: if is_strong {
+                WordAccess::StrongLoad
+            } else {
+                WordAccess::WeakLoad
             },
         });
     }
@@ -202,13 +223,13 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             space,
             address,
             width: elements.width(),
-            strong: order != Order::Weak,
+            strong: is_strong,
             non_coherent,
             tally: r.function.tally(),
         },
         is_compared: false,
         elements,
-        acquires: (order == Order::Acquire).then_some(device),
+        acquires: (modifiers.order == Order::Acquire).then(|| modifiers.has_blocks()),
     })
 }
 
@@ -221,44 +242,26 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
 pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.class = InstructionClass::Store;
     let (space, modifiers) = modifiers(r)?;
-    let Modifiers {
-        order,
-        device,
-        scope,
-        ty,
-        count,
-        ..
-    } = modifiers;
-    if order == Order::Acquire {
+    if modifiers.order == Order::Acquire {
         return Err(r.unsupported("modifier `.acquire`"));
     }
     if space == Space::Const || r.names("param::entry") {
         return Err(r.no_such_form());
     }
-    if order != Order::Weak {
+    if modifiers.is_strong() {
         r.check_common(space)?;
     }
     r.operands(operands + modifiers.policies)?;
     let (address, space) = r.address_in(space)?;
     let operand = r.operand()?;
-    let registers = elements(r, operand, count)?
+    let registers = elements(r, operand, modifiers.count)?
         .iter()
-        .map(|e| r.value(e, ty, Width::AtLeast).map(Some))
+        .map(|e| r.value(e, modifiers.ty, Width::AtLeast).map(Some))
         .collect::<Read<_>>()?;
-    let elements = Elements {
-        registers,
-        bytes: ty.bytes(),
-        is_signed: ty.is_signed(),
-        unset: None,
-        late: None,
-    };
-    r.function.note_access(space, ty.bytes());
+    let elements = modifiers.elements(registers);
+    modifiers.note(r, space);
     r.rule = Rule::Memory(LoadsOwn::No);
-    if order != Order::Weak {
-        r.exchange.note(space);
-        note_strength(r, (order, scope), ty.bytes());
-    }
-    let releases = (order == Order::Release).then_some(device);
+    let releases = (modifiers.order == Order::Release).then(|| modifiers.has_blocks());
     r.function.orders_blocks |= releases == Some(true);
     Ok(Store {
         access: MemoryAccess {
@@ -266,26 +269,13 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
             space,
             address,
             width: elements.width(),
-            strong: order != Order::Weak,
+            strong: modifiers.is_strong(),
             non_coherent: false,
             tally: r.function.tally(),
         },
         elements,
         releases,
     })
-}
-
-/// Notes that the instruction makes strong accesses of elements of this size.
-fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
-    let strength = Strength {
-        scope,
-        bytes,
-        is_last: false,
-        is_volatile: order == Order::Volatile,
-        is_of_part: false,
-    };
-    r.facts.strength = Some(strength);
-    r.exchange.note_strength(strength);
 }
 
 #[derive(Debug)]
