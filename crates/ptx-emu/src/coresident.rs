@@ -185,7 +185,7 @@ impl<'a> Coresident<'a> {
             return false;
         }
         let mut runner = self.spare.pop().unwrap_or_else(|| {
-            let mut runner = ClusterRunner::without_tallies(self.launch);
+            let mut runner = ClusterRunner::new(self.launch);
             if self.turns != Turns::Stepwise {
                 runner.give_way(BLOCK_PATIENCE);
             }
@@ -198,9 +198,8 @@ impl<'a> Coresident<'a> {
         true
     }
 
-    /// Goes on with a cluster that has counted for itself until now.
+    /// Goes on with a cluster that has run alone until now.
     fn take_over(&mut self, place: u64, mut runner: ClusterRunner<'a>) {
-        self.tallies.add(&std::mem::take(runner.tallies()));
         if self.turns != Turns::Stepwise {
             runner.give_way(BLOCK_PATIENCE);
         }
@@ -232,18 +231,16 @@ impl<'a> Coresident<'a> {
         }
         let before = Done::by(runner);
         let patience = u64::from(runner.blocks()[0].turn.patience);
-        std::mem::swap(runner.tallies(), &mut self.tallies);
         let mut has_ended = false;
         for _ in 0..sweeps {
             let executed = Done::by(runner).executed;
-            has_ended = runner.sweep()? == Progress::Ended;
+            has_ended = runner.sweep(&mut self.tallies)? == Progress::Ended;
             let now = Done::by(runner);
             let waits = now.executed == executed || now.polls - before.polls >= patience;
             if has_ended || waits {
                 break;
             }
         }
-        std::mem::swap(runner.tallies(), &mut self.tallies);
         let after = Done::by(runner);
         let executed = after.executed - before.executed;
         self.steps += u64::from(executed > 0 || has_ended);

@@ -132,6 +132,7 @@ pub(crate) fn run(
     let waiting = Mutex::new(Vec::new());
     let waits = AtomicBool::new(false);
     let work = || {
+        let mut tallies = launch.code.tallies(launch.kernel);
         let mut runner = ClusterRunner::new(launch);
         runner.has_company = clusters > 1;
         loop {
@@ -142,15 +143,15 @@ pub(crate) fn run(
                 next.fetch_add(1, Relaxed)
             };
             if position >= clusters || position > failed.load(Relaxed) {
-                return runner.into_tallies();
+                return tallies;
             }
-            let ended = runner.run(order.at(position));
+            let ended = runner.run(order.at(position), &mut tallies);
             if let Ok(Progress::Waits) = ended {
                 launch.attempt.note_meeting();
                 waits.store(true, Relaxed);
                 let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
                 waiting.push((position, runner));
-                return launch.code.tallies(launch.kernel);
+                return tallies;
             }
             launch.printed.take(position, runner.printed());
             if let Err(stop) = ended {

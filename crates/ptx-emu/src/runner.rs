@@ -502,7 +502,7 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) block: Block,
     pub(crate) turn: Turn,
     pub(crate) sanitizer: Sanitizer,
-    /// Those of the launch, while it is this block's turn.
+    /// Those that the cluster is to add to, while it is this block's turn.
     pub(crate) tallies: Tallies,
     /// The state that the blocks of the cluster share, while it is this block's turn.
     pub(crate) cluster: ClusterState,

@@ -85,13 +85,6 @@ pub(crate) struct ClusterRunner<'a> {
 
 impl<'a> ClusterRunner<'a> {
     pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
-        let mut runner = Self::without_tallies(launch);
-        *runner.tallies() = launch.code.tallies(launch.kernel);
-        runner
-    }
-
-    /// One that cannot run before it has [`tallies`](Self::tallies).
-    pub(crate) fn without_tallies(launch: &'a LaunchContext<'a>) -> Self {
         let mut blocks: Vec<_> = (0..launch.cluster_blocks())
             .map(|rank| BlockRunner::new(launch, rank as usize))
             .collect();
@@ -104,16 +97,6 @@ impl<'a> ClusterRunner<'a> {
             random: None,
             has_company: false,
         }
-    }
-
-    /// The counts of all that has run.
-    pub(crate) fn tallies(&mut self) -> &mut Tallies {
-        &mut self.blocks[self.current].tallies
-    }
-
-    /// The counts of all that has run.
-    pub(crate) fn into_tallies(mut self) -> Tallies {
-        std::mem::take(self.tallies())
     }
 
     /// The text that the cluster has printed.
@@ -133,11 +116,12 @@ impl<'a> ClusterRunner<'a> {
         }
     }
 
-    /// Runs one cluster to its end, or to where it waits for another.
-    pub(crate) fn run(&mut self, cluster: u64) -> Result<Progress, Stop> {
+    /// Runs one cluster to its end, or to where it waits for another, and adds to `tallies` what it
+    /// executes.
+    pub(crate) fn run(&mut self, cluster: u64, tallies: &mut Tallies) -> Result<Progress, Stop> {
         self.start(cluster);
         loop {
-            let progress = self.sweep()?;
+            let progress = self.sweep(tallies)?;
             if progress != Progress::GoesOn {
                 return Ok(progress);
             }
@@ -181,9 +165,11 @@ impl<'a> ClusterRunner<'a> {
         };
     }
 
-    /// Gives each block a turn.
-    pub(crate) fn sweep(&mut self) -> Result<Progress, Stop> {
+    /// Gives each block a turn, and adds to `tallies` what they execute.
+    pub(crate) fn sweep(&mut self, tallies: &mut Tallies) -> Result<Progress, Stop> {
+        std::mem::swap(&mut self.blocks[self.current].tallies, tallies);
         let result = self.turns();
+        std::mem::swap(&mut self.blocks[self.current].tallies, tallies);
         if matches!(result, Ok(Progress::GoesOn | Progress::Waits)) {
             return result;
         }
