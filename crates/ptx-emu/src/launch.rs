@@ -6,13 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use ptx::{Function, LaunchShape, ShapeLimits};
 use rayon::prelude::*;
 
-use crate::check::fences::Fences;
 use crate::cluster::{ClusterRunner, Progress};
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::coresident;
 use crate::fault::{LaunchError, Stop};
 use crate::order::Order;
-use crate::registers::LANES;
 use crate::runner::LaunchContext;
 use crate::tally::Tallies;
 use crate::turn::KIND;
@@ -70,13 +68,6 @@ pub(crate) fn validate(
         });
     }
     Ok(())
-}
-
-/// The publications of each block, if they are kept.
-pub(crate) fn fences(blocks: u64, config: &LaunchConfig, are_kept: bool) -> Fences {
-    let threads: u32 = config.block.iter().product();
-    let blocks = if are_kept { blocks } else { 0 };
-    Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 
 /// The schedule of one launch: launches of one seed have orders of their own, except in the kind of

@@ -12,13 +12,13 @@ use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
-use crate::fault::{Fault, FirstOf, LaunchError, ThreadId};
+use crate::fault::{Fault, LaunchError, ThreadId};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
 use crate::memory::{SHARED_UNIT, function_address, window};
 use crate::printed::{LaunchText, Printed};
-use crate::runner::{Code, LaunchContext};
+use crate::runner::{Code, Launch, LaunchContext};
 use crate::special::Special;
 
 /// An emulated device.
@@ -507,46 +507,40 @@ impl Machine {
         let heap = self.heap.as_ref().filter(|_| undoes).map(Heap::saved);
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
+        let launch = Launch {
+            code,
+            program,
+            globals: &globals,
+            kernel: id.0,
+            params,
+            config: *config,
+            cluster: function.cluster(config.cluster),
+            limits: &self.limits,
+            sanitize,
+            volatile_is_plain: options.volatile_is_plain,
+            schedule,
+            seed: options.seed(),
+            exchange,
+            fuel: options.fuel.max(1),
+            count_l2: options.count_l2,
+            inexact: options.inexact,
+            shared_bytes,
+            reserved_shared: reserves
+                .then(|| (shared_bytes as u32).next_multiple_of(SHARED_UNIT as u32)),
+            workspace: self.workspace.unwrap_or(0),
+            heap: self.heap.as_ref(),
+            dynamic_shared_offset: function.dynamic_shared_offset,
+            granule: code.narrowest(id.0),
+        };
         let ended = loop {
             let first_block = Self::number(&mut self.memory, &mut self.next_block, blocks);
-            let context = LaunchContext {
-                code,
-                program,
-                globals: &globals,
-                kernel: id.0,
-                memory: &self.memory,
-                params,
-                config: *config,
-                cluster: function.cluster(config.cluster),
-                limits: &self.limits,
-                sanitize,
-                volatile_is_plain: options.volatile_is_plain,
-                schedule,
-                seed: options.seed(),
-                exchange,
-                fuel: options.fuel.max(1),
-                count_l2: options.count_l2,
-                inexact: options.inexact,
-                shared_bytes,
-                reserved_shared: reserves
-                    .then(|| (shared_bytes as u32).next_multiple_of(SHARED_UNIT as u32)),
-                workspace: self.workspace.unwrap_or(0),
-                heap: self.heap.as_ref(),
-                dynamic_shared_offset: function.dynamic_shared_offset,
-                granule: code.narrowest(id.0),
-                first_block,
-                proxies: launch::fences(blocks, config, sanitize.races && exchange.bulk),
-                proxied_until: AtomicU32::new(0),
-                fences: launch::fences(blocks, config, sanitize.races && code.orders_blocks),
-                printed: LaunchText::after(&self.printed),
-                attempt: Attempt::new(is_parallel, undoes),
-                early_exit: FirstOf::none(),
-                widened_load: FirstOf::none(),
-            };
+            let printed = LaunchText::after(&self.printed);
+            let attempt = Attempt::new(is_parallel, undoes);
+            let context = LaunchContext::new(launch, &self.memory, first_block, printed, attempt);
             self.latest = Some(Latest {
                 config: *config,
                 first_block,
-                granule: context.granule,
+                granule: launch.granule,
             });
             let ended = launch::run(&context, blocks, options.most_blocks, options.threads);
             let LaunchContext {

@@ -19,6 +19,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::AtomicU32;
 
 use crate::attempt::Attempt;
@@ -288,16 +289,15 @@ impl Code {
     }
 }
 
-/// The state that all blocks of a launch share.
-#[derive(Debug)]
-pub(crate) struct LaunchContext<'a> {
+/// A launch: what is run, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
     pub(crate) code: &'a Code,
     pub(crate) program: &'a ptx::Program,
     /// Addresses of the module's variables, of each device.
     pub(crate) globals: &'a [&'a [u64]],
     /// The kernel's index.
     pub(crate) kernel: u32,
-    pub(crate) memory: &'a GlobalMemory,
     /// The parameter block of each device. Blocks of the second device have the numbers after those
     /// of the first one, and so on.
     pub(crate) params: &'a [&'a [u8]],
@@ -331,6 +331,14 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) dynamic_shared_offset: u32,
     /// Unit of race checking in bytes.
     pub(crate) granule: u32,
+}
+
+/// The state that all blocks of a launch share, in one attempt to run them. What does not change
+/// from attempt to attempt, the [`Launch`], is read as if it were its own.
+#[derive(Debug)]
+pub(crate) struct LaunchContext<'a> {
+    pub(crate) launch: Launch<'a>,
+    pub(crate) memory: &'a GlobalMemory,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
     /// Stores to global memory that fences have shown to the asynchronous proxy: those that their
@@ -350,18 +358,56 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) widened_load: FirstOf<WidenedLoad>,
 }
 
-impl LaunchContext<'_> {
-    /// Bytes of a block's shared memory that accesses reach.
-    pub(crate) fn shared_window_bytes(&self) -> u64 {
-        match self.reserved_shared {
-            Some(start) => u64::from(start) + u64::from(RESERVED_SHARED_BYTES),
-            None => self.shared_bytes,
+impl<'a> Deref for LaunchContext<'a> {
+    type Target = Launch<'a>;
+
+    fn deref(&self) -> &Launch<'a> {
+        &self.launch
+    }
+}
+
+impl<'a> LaunchContext<'a> {
+    /// An attempt in which no block has run yet.
+    pub(crate) fn new(
+        launch: Launch<'a>,
+        memory: &'a GlobalMemory,
+        first_block: u32,
+        printed: LaunchText,
+        attempt: Attempt,
+    ) -> Self {
+        let blocks = launch.device_blocks() * launch.devices();
+        let fences = |are_kept: bool| {
+            let blocks = if are_kept { blocks } else { 0 };
+            Fences::new(blocks, launch.block_warps())
+        };
+        let races = launch.sanitize.races;
+        Self {
+            launch,
+            memory,
+            first_block,
+            proxies: fences(races && launch.exchange.bulk),
+            proxied_until: AtomicU32::new(0),
+            fences: fences(races && launch.code.orders_blocks),
+            printed,
+            attempt,
+            early_exit: FirstOf::none(),
+            widened_load: FirstOf::none(),
         }
     }
 
     /// True if one thread runs all blocks.
     pub(crate) fn is_sequential(&self) -> bool {
         self.sanitize.races && !self.attempt.is_parallel
+    }
+}
+
+impl Launch<'_> {
+    /// Bytes of a block's shared memory that accesses reach.
+    pub(crate) fn shared_window_bytes(&self) -> u64 {
+        match self.reserved_shared {
+            Some(start) => u64::from(start) + u64::from(RESERVED_SHARED_BYTES),
+            None => self.shared_bytes,
+        }
     }
 
     /// The devices that the kernel runs on at once.
