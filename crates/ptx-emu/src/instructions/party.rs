@@ -55,7 +55,7 @@ pub(crate) trait Together: fmt::Debug + Send + Sync {
         false
     }
 
-    /// It changes registers alone: see [`Execute::is_quiet`].
+    /// It changes registers alone: see [`Execute::is_quiet`](crate::runner::Execute::is_quiet).
     fn is_quiet(&self) -> bool {
         false
     }
@@ -69,6 +69,6 @@ pub(crate) trait Together: fmt::Debug + Send + Sync {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
     -> Result<(), Stop>;
 
-    /// See [`Execute::track`].
+    /// See [`Execute::track`](crate::runner::Execute::track).
     fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Shadow>, _is_late: bool) {}
 }

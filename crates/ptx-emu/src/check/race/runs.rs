@@ -341,7 +341,8 @@ impl Runs {
         })
     }
 
-    /// Notes an access, as [`Cell`]s do; `None` if runs cannot tell it, and then nothing is noted.
+    /// Notes an access, as [`Cell`](super::cell::Cell)s do; `None` if runs cannot tell it, and then
+    /// nothing is noted.
     #[inline(always)]
     pub(super) fn note<B: BlockOrder>(
         &mut self,
