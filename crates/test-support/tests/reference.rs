@@ -4,7 +4,7 @@
 //! Between them are the type's fields with their documentation, by
 //!
 //! ```text
-//! BLESS=1 cargo test -p test_support --test reference
+//! BLESS=1 cargo test -p test-support --test reference
 //! ```
 //!
 //! Without `BLESS` the test fails where a page is stale. It always fails where a field has no
