@@ -272,8 +272,8 @@ impl PlanError {
     }
 }
 
-/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one
-/// writes what the other accesses.
+/// Two commands of a plan that are recorded as independent, with
+/// [`Plan::independent`](crate::Plan::independent), though one writes what the other accesses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "plan `{plan}`: {} and {} are recorded as independent, but {}; record them one after the other",
@@ -282,7 +282,7 @@ impl PlanError {
 pub struct Dependence {
     /// The plan.
     pub plan: String,
-    /// The two commands in the plan's order, as [`Plan::describe`] has them.
+    /// The two commands in the plan's order, as [`Plan::describe`](crate::Plan::describe) has them.
     pub commands: [String; 2],
     /// The buffer.
     pub buffer: String,

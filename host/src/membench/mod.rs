@@ -8,8 +8,8 @@
 //! there.
 //!
 //! - [`chain`]: the random cycle that a pointer chase follows;
-//! - [`plateaus`]: the flat parts of a latency curve, one per level of memory;
-//! - [`levels`]: plateaus beside the sizes of caches that the device reports.
+//! - [`plateaus()`]: the flat parts of a latency curve, one per level of memory;
+//! - [`levels()`]: plateaus beside the sizes of caches that the device reports.
 
 mod bandwidth;
 pub mod chain;

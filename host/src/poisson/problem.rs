@@ -104,7 +104,7 @@ impl Poisson {
     }
 
     /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u
-    /// and f and wrote u for every point. [`Work::bytes`](crate::Work::bytes) has the bytes that a
+    /// and f and wrote u for every point. [`Work::bytes`](lab::Work::bytes) has the bytes that a
     /// variant must move.
     pub fn usual_bytes(&self) -> u64 {
         24 * u64::from(self.iterations) * self.points() as u64

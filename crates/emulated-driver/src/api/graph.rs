@@ -62,7 +62,8 @@ pub(crate) struct KernelNode {
 ///
 /// # Safety
 ///
-/// As [`Driver::prepare`]; of the second version, the kernel may be read.
+/// As [`Driver::prepare`](crate::driver::Driver::prepare); of the second version, the kernel may
+/// be read.
 unsafe fn kernel_work(given: *const KernelNode, has_kernel: bool) -> Outcome<Work> {
     // SAFETY: the caller promises it.
     let node = unsafe { get(given) }?;

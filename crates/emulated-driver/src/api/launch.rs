@@ -59,7 +59,7 @@ impl Config {
 ///
 /// # Safety
 ///
-/// As [`Driver::prepare`].
+/// As [`Driver::prepare`](crate::driver::Driver::prepare).
 pub(crate) unsafe fn launch(
     function: Handle,
     shape: Shape,

@@ -35,7 +35,7 @@ pub struct CaseJob {
     pub draw: Option<u64>,
     /// The case's name.
     pub case: String,
-    /// The folder of the submission's parts: see [`open`](super::open).
+    /// The folder of the submission's parts: see [`open`](mod@super::open).
     #[serde(skip)]
     pub parts: PathBuf,
     /// The number that all seeds follow from.

@@ -22,7 +22,7 @@
 //! |----------------|------------------------------------------------------------------------|
 //! | this one       | the plan of a grade, step by step: the report                          |
 //! | `options`      | how to grade, and the one that is told how far it is                   |
-//! | [`open`]       | a bundle, read and checked by a worker                                 |
+//! | [`mod@open`]   | a bundle, read and checked by a worker                                 |
 //! | `bundle_check` | whether a bundle fits the lab file                                     |
 //! | `emulated`     | checks on the emulated device of what a GPU does not show              |
 //! | `grading`      | all cases of a submission, each a job for a worker                     |
