@@ -155,7 +155,7 @@ impl LabEntry {
             let names = once(name).chain(repeat(""));
             names
                 .zip(labels)
-                .map(|(name, label)| [name.to_owned(), label.clone()])
+                .map(|(group, label)| [group.to_owned(), label.clone()])
         });
         let parts: [(&str, Vec<[String; 2]>); 3] = [
             ("variants", variants.collect()),

@@ -57,11 +57,14 @@ fn words_from(command: &str, is_first: impl Fn(&str) -> bool) -> Option<Vec<Stri
     while let Some(c) = rest.next() {
         match c {
             '$' if rest.peek() == Some(&'{') => {
-                let _ = rest.by_ref().find(|c| *c == '}');
+                let _ = rest.by_ref().find(|inner| *inner == '}');
                 text.push('1');
             }
             '$' if rest.peek() != Some(&'(') => {
-                while rest.next_if(|c| c.is_alphanumeric() || *c == '_').is_some() {}
+                while rest
+                    .next_if(|next| next.is_alphanumeric() || *next == '_')
+                    .is_some()
+                {}
                 text.push('1');
             }
             '"' | '\'' => {}

@@ -83,10 +83,7 @@ fn nothing_of_a_solution_is_in_the_copy() {
         // Packing builds this file to see whether the machine can; it solves nothing. Lab 0 is a
         // page.
         let is_probe = name.ends_with("pack/known_good/launch.rs");
-        let is_apart = ["labs", "docs"]
-            .iter()
-            .any(|folder| name.starts_with(folder))
-            || is_probe;
+        let is_apart = ["labs", "docs"].iter().any(|apart| name.starts_with(apart)) || is_probe;
         if text.contains("impl Solution for") && !is_apart {
             found.push(format!("{}: a solution", name.display()));
         }
@@ -139,9 +136,9 @@ fn a_student_finds_what_the_handouts_name() {
         .parse()
         .unwrap();
     for member in manifest["workspace"]["members"].as_array().unwrap() {
-        let manifest = copy.join(member.as_str().unwrap()).join("Cargo.toml");
-        let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
-        assert!(manifest.contains_key("package"));
+        let file = copy.join(member.as_str().unwrap()).join("Cargo.toml");
+        let package: toml::Table = fs::read_to_string(file).unwrap().parse().unwrap();
+        assert!(package.contains_key("package"));
     }
     // Every test of the copy is of a lab that there is, and every lab has one.
     let tests = fs::read_to_string(copy.join("tests/tests/labs.rs")).unwrap();
@@ -190,7 +187,7 @@ fn each_question_of_a_handout_has_its_command_or_answer() {
             let is_own = own.iter().any(|own| command.contains(own));
             let needs_none = ["occupancy ", "watch ", "run membench"];
             if command.contains("--variant")
-                || !is_own && !needs_none.iter().any(|own| command.starts_with(own))
+                || !is_own && !needs_none.iter().any(|known| command.starts_with(known))
             {
                 wrong.push(format!("{command}: needs built-in variants"));
             }
@@ -255,7 +252,7 @@ fn links_and_paths_lead_somewhere() {
         let name = file.strip_prefix(&copy).unwrap().display().to_string();
         // Templates: links are those of the copy's README.md, paths those of a crate of one's own.
         let templates = ["harness/src/export/student", new_project::TEMPLATE];
-        if templates.iter().any(|folder| name.starts_with(folder)) {
+        if templates.iter().any(|template| name.starts_with(template)) {
             continue;
         }
         if is("md") {

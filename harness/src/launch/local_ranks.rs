@@ -152,8 +152,8 @@ fn attend(
         )
         .is_err()
         {}
-        let child = ranks.lock().children[rank as usize].take();
-        if let Some(status) = child.and_then(|mut child| child.wait().ok()) {
+        let taken = ranks.lock().children[rank as usize].take();
+        if let Some(status) = taken.and_then(|mut own| own.wait().ok()) {
             let _ = ended.send((rank, status));
         }
     };
@@ -281,8 +281,8 @@ fn forward<W: Write + 'static>(
                 line.push(b'\n');
             }
             // In one go, so that lines stay whole. The process goes on if its lines are not read.
-            let mut to = to();
-            let _ = to.write_all(&line).and_then(|()| to.flush());
+            let mut sink = to();
+            let _ = sink.write_all(&line).and_then(|()| sink.flush());
         }
         drop(forwarding);
     };

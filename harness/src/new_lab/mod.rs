@@ -180,11 +180,11 @@ fn check_name(root: &Path, name: &str) -> Result<(), CommandError> {
 /// killed; the lists are changed last.
 fn taken(root: &Path, name: &str, path: &Path) -> CommandError {
     let lines = [format!("mod {name};"), format!(" {name}::")];
-    let is_in = |path: &&str| {
-        let list = read(&root.join(path)).unwrap_or_default();
+    let is_in = |file: &&str| {
+        let list = read(&root.join(file)).unwrap_or_default();
         lines.iter().any(|line| list.contains(line.as_str()))
     };
-    let lists = lists::LISTS.map(|(path, _)| path);
+    let lists = lists::LISTS.map(|(file, _)| file);
     let with_line: Vec<&str> = lists.iter().copied().filter(is_in).collect();
     if with_line.len() == lists.len() {
         return CommandError::Input(format!(

@@ -30,8 +30,8 @@ fn course() -> TempDir {
 fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path)

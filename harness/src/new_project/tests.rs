@@ -68,8 +68,8 @@ fn a_crate_on_a_copy_of_the_repository() {
     ");
     let mut dependencies = 0;
     for (file, name) in [("", "my-kernels"), ("kernels", "my-kernels-kernels")] {
-        let text = fs::read_to_string(target.join(file).join("Cargo.toml")).unwrap();
-        let manifest: DocumentMut = text.parse().unwrap();
+        let manifest_text = fs::read_to_string(target.join(file).join("Cargo.toml")).unwrap();
+        let manifest: DocumentMut = manifest_text.parse().unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some(name));
         let tables = [
             manifest.get("dependencies"),

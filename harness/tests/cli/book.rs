@@ -211,10 +211,10 @@ fn the_readme_shows_the_message_of_the_race() {
     let said = flat(&String::from_utf8_lossy(&graded.stdout));
     let mut rest = &said[..];
     for piece in flat(&shown.join(" ")).split("...").map(str::trim) {
-        let Some((_, after)) = rest.split_once(piece) else {
+        let Some((_, left)) = rest.split_once(piece) else {
             panic!("{piece}\n{}", describe(&graded));
         };
-        rest = after;
+        rest = left;
     }
     assert!(shown.len() >= 3, "{shown:?}");
 }

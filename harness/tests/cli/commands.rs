@@ -76,7 +76,7 @@ fn profile_in_json_adds_up() {
         assert_eq!(kernels[0]["kernel"], name);
         assert_eq!(kernels[0]["launches"], launches);
         for traffic in ["global_loads", "global_stores"] {
-            let field = |name: &str| counts[traffic][name].as_u64().unwrap();
+            let field = |count: &str| counts[traffic][count].as_u64().unwrap();
             assert!(field("sectors") >= field("ideal_sectors"));
             assert!(32 * field("sectors") >= field("bytes"));
         }
@@ -153,10 +153,10 @@ fn perf_in_json_has_samples_and_rates() {
     assert_eq!(document["interrupted"], false);
 
     let compare = ["compare", "p.json", "p.json", "--strict"];
-    let output = harness(folder.path(), &compare).output().unwrap();
-    let text = describe(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("2 same; margin 1.5 %"), "{text}");
+    let compared = harness(folder.path(), &compare).output().unwrap();
+    let said = describe(&compared);
+    assert_eq!(compared.status.code(), Some(0), "{said}");
+    assert!(said.contains("2 same; margin 1.5 %"), "{said}");
 }
 
 #[cfg(unix)]
@@ -240,10 +240,10 @@ fn tune_explores_without_a_gpu_and_goes_on_where_it_was_cut_off() {
     let lines: Vec<&str> = lines.filter(|line| !is_of_result(line)).collect();
     let cut_off = format!("{}\n]\n", lines[..lines.len() - 4].join("\n"));
     std::fs::write(&file, cut_off).unwrap();
-    let text = tune();
+    let continued = tune();
     assert!(
-        text.contains("t.toml has 5 of 8 shapes; continuing with the others"),
-        "{text}"
+        continued.contains("t.toml has 5 of 8 shapes; continuing with the others"),
+        "{continued}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), table);
 }

@@ -143,20 +143,20 @@ impl Case {
             sleep(Duration::from_millis(2));
         }
 
-        let stderr = reader.join().unwrap();
+        let said = reader.join().unwrap();
         let code = status
             .code()
             .or(status.signal().map(|signal| 128 + signal))
             .unwrap();
         assert!(
             DOCUMENTED.contains(&code),
-            "{shown}: ends with {code}: {stderr}"
+            "{shown}: ends with {code}: {said}"
         );
         for word in ["panicked", "bug in this program", "please report"] {
-            assert!(!stderr.contains(word), "{shown}: {stderr}");
+            assert!(!said.contains(word), "{shown}: {said}");
         }
         self.check(shown, line);
-        Ended { code, stderr }
+        Ended { code, stderr: said }
     }
 
     /// Inputs are as they were, and nothing temporary is left.

@@ -142,7 +142,7 @@ LOOP:
                 .buffers()[0]
                 .len as usize;
             let mut plan = Plan::new("endless");
-            let [_, _, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));
+            let [_, _, c] = ["a", "b", "c"].map(|buffer| plan.buffer(buffer, Element::F32, len));
             plan.fill(c, 0).unwrap();
             if len == 3 {
                 plan.launch("endless", LaunchConfig::new(1, 1), args![])
@@ -399,9 +399,9 @@ fn a_name_is_nothing_but_a_name() {
             assert!(!text.contains('\u{1b}') && !is_markup, "{name}");
         }
     }
-    let (printed, _) = folder.grade(&folder.path(evil), &[]);
-    assert!(!printed.contains('\u{1b}'), "{printed:?}");
-    assert!(printed.contains("a b \\u{1b}[2J<img src=x>"), "{printed}");
+    let (of_evil, _) = folder.grade(&folder.path(evil), &[]);
+    assert!(!of_evil.contains('\u{1b}'), "{of_evil:?}");
+    assert!(of_evil.contains("a b \\u{1b}[2J<img src=x>"), "{of_evil}");
 }
 
 /// Nor is a name text: what is not UTF-8 is graded all the same, and told from others.
@@ -541,6 +541,9 @@ fn the_lab_file_of_the_course_s_folder_counts() {
     let told = "matadd/lab.toml counts; the lab file inside this program is another";
     assert_eq!(said.matches(told).count(), 1, "{said}");
     let own = &grading::lab_spec::embedded("matadd").unwrap().text;
-    let (cases, said) = grade(own);
-    assert!(cases > 3 && !said.contains(told), "{said}");
+    let (all_cases, nothing_told) = grade(own);
+    assert!(
+        all_cases > 3 && !nothing_told.contains(told),
+        "{nothing_told}"
+    );
 }

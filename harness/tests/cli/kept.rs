@@ -142,9 +142,9 @@ fn before_the_first_field_nothing_is_left() {
     // A folder that was there before stays.
     let out = folder.path().join("w3");
     std::fs::create_dir(&out).unwrap();
-    let child = start(folder.path(), &format!("{long} --out w3"));
+    let other = start(folder.path(), &format!("{long} --out w3"));
     wait_for("claim", || !names(&out).is_empty());
-    interrupted(child, "-INT", 130);
+    interrupted(other, "-INT", 130);
     assert_eq!(names(&out), [""; 0]);
 }
 

@@ -76,9 +76,9 @@ fn lab_0_shows_what_the_program_says() {
     let (folder, search) = workplace();
     let course = folder.path().join("course");
     fs::create_dir(course.join("first")).unwrap();
-    for (kernels, launch, n, shown) in steps {
+    for (kernels, host, n, shown) in steps {
         fs::write(course.join("first/kernels.rs"), &kernels).unwrap();
-        fs::write(course.join("first/launch.rs"), launch).unwrap();
+        fs::write(course.join("first/launch.rs"), host).unwrap();
         let command = format!(
             "harness test matadd --submission first --device emulated --param n_x={n} --param n_y=1"
         );

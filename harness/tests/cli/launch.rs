@@ -66,7 +66,7 @@ fn no_rank_outlives_a_killed_launch() {
     let is_gone = |pid: &u32| {
         let state = fs::read_to_string(format!("/proc/{pid}/stat"));
         // The process that has taken them over may not ask how they ended.
-        state.map_or(true, |state| state.contains(") Z "))
+        state.map_or(true, |line| line.contains(") Z "))
     };
     wait_for("end of the ranks", || launched.ranks.iter().all(is_gone));
     // They had time to tidy up.

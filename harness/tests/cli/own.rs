@@ -43,9 +43,9 @@ fn a_submission_is_tested_like_a_variant() {
 
     let wrong = test(STARTER, &[]);
     assert_eq!(wrong.status.code(), Some(1), "{}", describe(&wrong));
-    let report = json(&wrong);
-    let results = report["labs"][0]["results"].as_array().unwrap();
-    assert!(results.iter().all(|one| one["variant"] == STARTER));
+    let failed = json(&wrong);
+    let of_starter = failed["labs"][0]["results"].as_array().unwrap();
+    assert!(of_starter.iter().all(|one| one["variant"] == STARTER));
 }
 
 /// The lab on several GPUs: its starter is right on one device alone, a solution on all.
@@ -99,9 +99,9 @@ fn a_submission_computes_on_several_devices() {
 
     // Processes take it too: each builds it, and all have the same kernels.
     let launch = ["launch", "--processes=2", "--", "run"];
-    let ran = run(folder.path(), &[&launch, &args[1..7]].concat());
-    assert_eq!(ran.status.code(), Some(0), "{}", describe(&ran));
-    assert!(describe(&ran).contains("0 of 1,728 values differ"));
+    let launched = run(folder.path(), &[&launch, &args[1..7]].concat());
+    assert_eq!(launched.status.code(), Some(0), "{}", describe(&launched));
+    assert!(describe(&launched).contains("0 of 1,728 values differ"));
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn a_bundle_is_timed_without_compilers() {
     );
     assert_eq!(packed.status.code(), Some(0), "{}", describe(&packed));
 
-    let elsewhere = |args: &[&str]| {
-        let mut command = crate::run::harness(folder.path(), args);
+    let elsewhere = |words: &[&str]| {
+        let mut command = crate::run::harness(folder.path(), words);
         command.env("PATH", "").output().unwrap()
     };
     let timed = ["perf", "matadd", "--variant=grid2d_block2d_32x8", "--quick"];
@@ -155,7 +155,7 @@ fn a_bundle_is_timed_without_compilers() {
     let figures: Result<Vec<f64>, _> = row.split_whitespace().skip(1).map(str::parse).collect();
     assert_eq!(figures.map(|figures| figures.len()), Ok(5), "{text}");
 
-    let said = |args: &[&str]| describe(&elsewhere(&[args, &own].concat()));
+    let said = |words: &[&str]| describe(&elsewhere(&[words, &own].concat()));
     insta::assert_snapshot!(said(&["test", "matadd"]), @r"
     exit code: 2
     --- stderr ---
@@ -314,7 +314,7 @@ fn a_submission_that_cannot_be_used_is_named() {
     for name in ["kernels.rs", "launch.rs"] {
         std::fs::write(broken.join(name), "nonsense").unwrap();
     }
-    let (code, text) = said(&["test", "matadd", "--submission=broken", "--submission=mine"]);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("--submission mine: the folder"), "{text}");
+    let (refused, why) = said(&["test", "matadd", "--submission=broken", "--submission=mine"]);
+    assert_eq!(refused, Some(2), "{why}");
+    assert!(why.contains("--submission mine: the folder"), "{why}");
 }

@@ -71,7 +71,7 @@ fn what_processes_cannot_do_together() {
         told.contains("2 devices need a plane each, and there is 1 plane between the walls: use at most 1 device"),
         "{told}"
     );
-    let told = launched(
+    let dual = launched(
         "2",
         &[
             "poisson",
@@ -83,9 +83,12 @@ fn what_processes_cannot_do_together() {
             "dual",
         ],
     );
-    assert!(told.contains("these two have no peer access"), "{told}");
-    let told = launched("2", &["poisson", "--n", "9"]);
-    assert!(told.contains("no CUDA device"), "{told}");
+    assert!(dual.contains("these two have no peer access"), "{dual}");
+    let without_device = launched("2", &["poisson", "--n", "9"]);
+    assert!(
+        without_device.contains("no CUDA device"),
+        "{without_device}"
+    );
 }
 
 /// Processes that a launcher would have started, one with each of these arguments.

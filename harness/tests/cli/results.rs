@@ -134,16 +134,16 @@ fn table(cases: &[Value]) -> String {
             // Of builds with and without fused multiply-adds the faster one.
             let peer = rows()
                 .filter(of)
-                .filter(|row| {
-                    let language = row["language"].as_str();
+                .filter(|other| {
+                    let language = other["language"].as_str();
                     language.is_some_and(|language| language.starts_with("CUDA C++"))
                 })
                 .max_by(|a, b| {
-                    let ratio = |row: &Value| row["vs_variant"]["estimate"].as_f64().unwrap();
+                    let ratio = |one: &Value| one["vs_variant"]["estimate"].as_f64().unwrap();
                     ratio(a).total_cmp(&ratio(b))
                 });
-            let ratio = peer.map_or(String::new(), |row| {
-                let ours = &row["vs_variant"];
+            let ratio = peer.map_or(String::new(), |theirs| {
+                let ours = &theirs["vs_variant"];
                 let inverse = |value: &Value| 1.0 / value.as_f64().unwrap();
                 let interval = [1, 0].map(|at| inverse(&ours["interval"][at]));
                 with_interval(

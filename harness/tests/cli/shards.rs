@@ -41,7 +41,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
         let name = PathBuf::from(path.file_name().unwrap());
         if path.is_dir() {
             let below = files(&path).into_iter();
-            found.extend(below.map(|(path, text)| (name.join(path), text)));
+            found.extend(below.map(|(file, text)| (name.join(file), text)));
         } else {
             let text = std::fs::read_to_string(path).unwrap();
             found.insert(name, without_times(&text));
@@ -88,10 +88,10 @@ fn a_machine_without_the_device_writes_the_summary() {
     let folder = class();
     let whole = grade(&folder, "results", &[]);
     let name = device::EmulatedDevice::default().info().name.clone();
-    let words = |name: &str| {
+    let words = |device: &str| {
         let mut words = folder.class();
         words.retain(|word| !word.starts_with("--device="));
-        words.extend(["--seed=7".to_owned(), format!("--device-name={name}")]);
+        words.extend(["--seed=7".to_owned(), format!("--device-name={device}")]);
         words
     };
     let kept = run_words(&words(&name));

@@ -53,9 +53,9 @@ fn assert_has_a_case(folder: &Path, what: &str) {
     let output = harness(folder, &report).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     let compare = ["compare", "p.json", "p.json"];
-    let output = harness(folder, &compare).output().unwrap();
-    let text = describe(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    let compared = harness(folder, &compare).output().unwrap();
+    let text = describe(&compared);
+    assert_eq!(compared.status.code(), Some(0), "{text}");
     assert!(
         text.contains("differs: the old measurement was interrupted"),
         "{text}"

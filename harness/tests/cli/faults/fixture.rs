@@ -57,11 +57,11 @@ pub fn make(folder: &Path) {
         copy("docs/results/h200.json", name);
     }
     copy("labs/matadd/lab.toml", "lab.toml");
-    for folder in ["sub", "class/ada"] {
+    for below in ["sub", "class/ada"] {
         for file in ["kernels.rs", "launch.rs"] {
             copy(
                 &format!("labs/matadd/starter/{file}"),
-                &format!("{folder}/{file}"),
+                &format!("{below}/{file}"),
             );
         }
     }

@@ -47,7 +47,7 @@ impl Solution for Submission {
             for device in 1..devices {
                 let [below, above] = [device - 1, device];
                 let seam = slabs.share(above).start;
-                let at = |device: u32, z: u64| (z - slabs.held(device).start) * layer;
+                let at = |holder: u32, z: u64| (z - slabs.held(holder).start) * layer;
                 let (from, to) = (u_next.part(below), u_next.part(above));
                 plan.copy_range(from, at(below, seam - 1), to, at(above, seam - 1), layer)?;
                 plan.copy_range(to, at(above, seam), from, at(below, seam), layer)?;
