@@ -307,12 +307,12 @@ fn compressed_and_length(
         });
     }
     let length = unpacked - json.left;
-    let encoder = json.inner.into_inner().map_err(|error| error.into_error());
-    let content = encoder
+    let written = json.inner.into_inner().map_err(|error| error.into_error());
+    let bytes = written
         .and_then(GzEncoder::finish)
         .map_err(|_| too_large("a bundle", packed))?
         .inner;
-    Ok((content, length))
+    Ok((bytes, length))
 }
 
 fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleErrorKind> {

@@ -113,7 +113,7 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Fai
             );
         }
         // Each output is the successor of the input of its name.
-        let Some(like) = expected.iter().find(|buffer| buffer.name == *name) else {
+        let Some(like) = expected.iter().find(|input| input.name == *name) else {
             continue;
         };
         if (buffer.element, buffer.len) != (like.element, like.len) {

@@ -158,10 +158,10 @@ fn a_missing_file_is_told() {
 fn around(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(content).unwrap();
-    let content = encoder.finish().unwrap();
-    let sha256 = digest::sha256(&content);
-    let mut bytes = format!("harness-bundle 4 {sha256} {}\n", content.len()).into_bytes();
-    bytes.extend(content);
+    let packed = encoder.finish().unwrap();
+    let sha256 = digest::sha256(&packed);
+    let mut bytes = format!("harness-bundle 4 {sha256} {}\n", packed.len()).into_bytes();
+    bytes.extend(packed);
     bytes
 }
 

@@ -63,8 +63,8 @@ impl<'b> Field<'b> {
 
     /// With its content before the run.
     pub fn with_before(mut self, before: Option<&'b HostBuffer>) -> Field<'b> {
-        let is_like = |before: &&HostBuffer| {
-            (before.element(), before.len()) == (self.got.element(), self.got.len())
+        let is_like = |buffer: &&HostBuffer| {
+            (buffer.element(), buffer.len()) == (self.got.element(), self.got.len())
         };
         self.before = before.filter(is_like);
         self

@@ -111,8 +111,8 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &[usi
 fn name(field: &Field<'_>, chosen: &[(usize, &[usize])]) -> Option<Vec<Pattern>> {
     let extents = field.extents();
     let axis_name = |axis: usize| field.axes[axis].name.clone();
-    let border = |(axis, peaks): &(usize, &[usize])| Border::of(peaks, extents[*axis]);
-    let borders: Option<Vec<Border>> = chosen.iter().map(border).collect();
+    let as_border = |(axis, peaks): &(usize, &[usize])| Border::of(peaks, extents[*axis]);
+    let borders: Option<Vec<Border>> = chosen.iter().map(as_border).collect();
     if let Some(borders) = borders {
         // Several cells deep at the far ends alone: the part that a division of the extent leaves
         // over.
@@ -178,13 +178,13 @@ impl Border {
         if depth > DEEPEST || 4 * depth > extent {
             return None;
         }
-        let is_near = |depth: usize, at: usize| at.min(extent - 1 - at) == depth;
-        let reaches_end = |coordinates: &[usize]| {
-            let depths = coordinates.iter().map(|&at| at.min(extent - 1 - at));
+        let is_near = |distance: usize, at: usize| at.min(extent - 1 - at) == distance;
+        let reaches_end = |half: &[usize]| {
+            let depths = half.iter().map(|&at| at.min(extent - 1 - at));
             let Some(deepest) = depths.max() else {
                 return true;
             };
-            (1..deepest).all(|depth| coordinates.iter().any(|&at| is_near(depth, at)))
+            (1..deepest).all(|distance| half.iter().any(|&at| is_near(distance, at)))
         };
         let (start, end) = coordinates.split_at(coordinates.partition_point(|&at| at < extent / 2));
         if !reaches_end(start) || !reaches_end(end) {

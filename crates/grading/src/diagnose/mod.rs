@@ -91,9 +91,9 @@ fn compare<'b>(
     expected: &'b NamedBuffers,
     got: &'b NamedBuffers,
 ) -> Option<Vec<Field<'b>>> {
-    let compare = |(name, expected): &'b (String, _)| {
+    let compare = |(name, buffer): &'b (String, _)| {
         let (axes, tolerance) = ((evidence.axes)(name), (evidence.tolerance)(name));
-        let field = Field::compare(name, axes, expected, find(got, name)?, tolerance)?;
+        let field = Field::compare(name, axes, buffer, find(got, name)?, tolerance)?;
         Some(field.with_before(find(evidence.before, name)))
     };
     expected.iter().map(compare).collect()

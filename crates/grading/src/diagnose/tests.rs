@@ -374,8 +374,8 @@ proptest! {
         let again = Some(Again::Steps(&run));
         let diagnosis = after(steps).diagnose_with(Some(steps), Some(&expected), again).unwrap();
         prop_assert_eq!(diagnosis.first_wrong_step, Some(FirstWrongStep::Step { step: first }));
-        let expected = Pattern::LastPartialTile { axis: "x".to_owned(), from: from as u64, extent: n as u64 };
-        prop_assert!(diagnosis.patterns.contains(&expected), "{:?}", diagnosis.patterns);
+        let tile = Pattern::LastPartialTile { axis: "x".to_owned(), from: from as u64, extent: n as u64 };
+        prop_assert!(diagnosis.patterns.contains(&tile), "{:?}", diagnosis.patterns);
     }
 
     #[test]
@@ -415,11 +415,11 @@ fn fields_that_are_something_else() {
     let input = field(copy.len(), &mut copy.random);
     copy.inputs.push(("u1".to_owned(), input.clone().into()));
     copy.got = [input.clone(), input];
-    let input = "u1".to_owned();
+    let name = "u1".to_owned();
     assert_eq!(
         copy.patterns(),
         [Pattern::CopyOfInput {
-            input,
+            input: name,
             others_computed: false
         }]
     );
@@ -455,8 +455,8 @@ fn single_precision_in_between() {
         after_steps: None,
         again: None,
     });
-    let expected = [Pattern::ReducedPrecision { mantissa_bits: 24 }];
-    assert_eq!(diagnosis.unwrap().patterns, expected);
+    let reduced = [Pattern::ReducedPrecision { mantissa_bits: 24 }];
+    assert_eq!(diagnosis.unwrap().patterns, reduced);
 }
 
 #[test]
@@ -639,8 +639,8 @@ fn all_inner_rows_are_no_partial_tile() {
     let is_tile = |pattern: &Pattern| matches!(pattern, Pattern::LastPartialTile { .. });
     let patterns = of_rows(&[1, 2, 3]);
     assert!(!patterns.iter().any(is_tile), "{patterns:?}");
-    let patterns = of_rows(&[2, 3]);
-    assert!(patterns.iter().any(is_tile), "{patterns:?}");
+    let without_first = of_rows(&[2, 3]);
+    assert!(without_first.iter().any(is_tile), "{without_first:?}");
 }
 
 /// A line of cells that is near a border, and not on it, is a source's more often than a border's.
@@ -718,18 +718,18 @@ fn missing_launches_are_not_a_wrong_launch() {
         named(&planted.expected)
     };
     let planted = Planted::new(&[n, n], 1);
-    let diagnosed = |launches: u64, steps: u64| {
+    let diagnosed = |launches: u64, last: u64| {
         let run = |launch: u64| Ok(after(launch));
         let axes = |_: &str| planted.axes();
         let count = launches;
         let diagnosis = diagnose(&Evidence {
             axes: &axes,
-            expected: &after(steps),
+            expected: &after(last),
             got: &after(launches),
             tolerance: &|_| None,
             inputs: &Vec::new(),
             before: &Vec::new(),
-            steps: Some(steps),
+            steps: Some(last),
             after_steps: Some(&|step| Some(after(step))),
             again: Some(Again::Launches { count, run: &run }),
         });

@@ -58,14 +58,14 @@ fn empty_or_copy(
     if (0..field.len()).all(is_zero) {
         return Some(Pattern::AllZeros);
     }
-    let copied = |field: &Field<'_>| {
+    let copied = |candidate: &Field<'_>| {
         let mut inputs = evidence.inputs.iter();
-        inputs.find(|(_, input)| is_same(input, field.got))
+        inputs.find(|(_, input)| is_same(input, candidate.got))
     };
     if let Some((name, _)) = copied(field) {
-        let is_computed = |field: &Field<'_>| {
-            let untouched = (0..field.len()).all(|index| field.is_unwritten(index));
-            copied(field).is_none() && !untouched
+        let is_computed = |candidate: &Field<'_>| {
+            let untouched = (0..candidate.len()).all(|index| candidate.is_unwritten(index));
+            copied(candidate).is_none() && !untouched
         };
         return Some(Pattern::CopyOfInput {
             input: name.clone(),
@@ -118,7 +118,7 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     others.sort_by_key(|(behind, _)| behind.unsigned_abs());
     others
         .into_iter()
-        .find(|(_, steps)| after_steps(*steps).is_some_and(|expected| is_that(&expected)))
+        .find(|(_, count)| after_steps(*count).is_some_and(|expected| is_that(&expected)))
         .map(|(behind, _)| Pattern::OtherStep { behind })
 }
 

@@ -45,13 +45,13 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec) -> Result<(), Failure> {
     }
     for spec in &lab_spec.cases {
         let name = &spec.name;
-        let found: Vec<_> = bundle
+        let of_name: Vec<_> = bundle
             .cases
             .iter()
             .filter(|case| case.name == *name)
             .collect();
-        let [case] = found[..] else {
-            if spec.group == Group::Hidden && found.is_empty() {
+        let [case] = of_name[..] else {
+            if spec.group == Group::Hidden && of_name.is_empty() {
                 fail!(
                     Kind::BundleMismatch,
                     "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
@@ -69,20 +69,20 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec) -> Result<(), Failure> {
                 "case `{name}` is said to fail with {kind} before it ran"
             ));
         }
-        let expected = match spec.with_seed(lab_spec.lab, 0) {
-            Ok(case) => case.problem_json(),
+        let problem = match spec.with_seed(lab_spec.lab, 0) {
+            Ok(known) => known.problem_json(),
             Err(error) => fail!(Kind::BundleMismatch, "{error}"),
         };
-        if case.problem != expected {
+        if case.problem != problem {
             return mismatch(format!(
                 "its plan for case `{name}` was recorded for another problem: {}",
-                difference(&case.problem, &expected)
+                difference(&case.problem, &problem)
             ));
         }
     }
-    let (found, expected) = (bundle.cases.len(), lab_spec.cases.len());
-    if found != expected {
-        return mismatch(format!("it has {found} cases, and the lab has {expected}"));
+    let (cases, needed) = (bundle.cases.len(), lab_spec.cases.len());
+    if cases != needed {
+        return mismatch(format!("it has {cases} cases, and the lab has {needed}"));
     }
     Ok(())
 }

@@ -89,7 +89,9 @@ fn unchanged(
         if now.bytes() != held.bytes() {
             let size = held.element().size();
             let mut pairs = held.bytes().chunks(size).zip(now.bytes().chunks(size));
-            let first = pairs.position(|(held, now)| held != now).unwrap_or(0);
+            let first = pairs
+                .position(|(before, after)| before != after)
+                .unwrap_or(0);
             fail!(
                 Kind::InputChanged,
                 "input `{name}` was changed, first at element {first} of {}; the lab only reads it",

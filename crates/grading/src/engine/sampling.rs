@@ -316,8 +316,8 @@ mod tests {
                 .len(),
             10
         );
-        let measured = collect_for(full_at(1.1), noisy).unwrap();
-        assert_eq!(measured.submission.samples_s.len(), 40);
+        let costly = collect_for(full_at(1.1), noisy).unwrap();
+        assert_eq!(costly.submission.samples_s.len(), 40);
     }
 
     #[test]

@@ -55,9 +55,12 @@ impl CaseWork<'_> {
             .spec
             .with_seed(self.setup.lab_spec.lab, 0)
             .map_err(Error::from)?;
-        let record = |variant: &'static Variant| {
-            let plan = variant.record_for(any_case.as_ref(), self.setup.spec.devices)?;
-            Ok::<_, Error>(Trusted { variant, plan })
+        let record = |reference: &'static Variant| {
+            let plan = reference.record_for(any_case.as_ref(), self.setup.spec.devices)?;
+            Ok::<_, Error>(Trusted {
+                variant: reference,
+                plan,
+            })
         };
         let trusted = variant.map(record).transpose()?;
         let copy = copy_rate(self.setup.device)?;
@@ -74,7 +77,7 @@ impl CaseWork<'_> {
         // A reference that is not here earns nothing: then the ratio only says when there are
         // enough samples.
         let missing = match (&timed.against, &trusted) {
-            (Against::Reference { variant }, None) => Some(variant),
+            (Against::Reference { variant: name }, None) => Some(name),
             _ => None,
         };
         let earned = |ratio| match missing {
@@ -83,7 +86,7 @@ impl CaseWork<'_> {
         };
         // A number that distinguishes the seeds.
         let purpose = match &timed.against {
-            Against::Reference { variant } => format!("time against {variant}"),
+            Against::Reference { variant: name } => format!("time against {name}"),
             Against::Limit => "time against the limit".to_owned(),
         };
         let measured = Series::collect(&stopping, shortest_s, earned, |sample| {
@@ -98,9 +101,9 @@ impl CaseWork<'_> {
             })
         })?;
         grade.submission = Some(measured.submission);
-        if let Some(variant) = missing {
+        if let Some(name) = missing {
             let why = NoResult::not_graded_here(format!(
-                "this copy of the course does not include the reference `{variant}`: only the time is reported"
+                "this copy of the course does not include the reference `{name}`: only the time is reported"
             ));
             grade.status = why.into();
             return Ok(());
@@ -139,7 +142,7 @@ impl CaseWork<'_> {
             }
         };
         let submission = self.submission(&of, SETTLE)?;
-        let run = |trusted| self.reference(trusted, &of);
+        let run = |one| self.reference(one, &of);
         let beside = trusted.map(run).transpose()?;
         let late = beside.as_ref().map(|beside| beside.timing);
         let timing = early.or(late);

@@ -73,5 +73,5 @@ pub fn embedded_hints(lab: &str) -> Result<&'static Hints, CaseError> {
 
 fn find(lab: &str) -> Result<&'static File, CaseError> {
     let file = FILES.iter().find(|file| file.lab == lab);
-    file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|file| file.lab)))
+    file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|known| known.lab)))
 }

@@ -172,7 +172,7 @@ fn without_types(message: &str) -> String {
         ("expected a sequence", "expected an array"),
         ("expected a map", "expected a table"),
     ];
-    let replace = |message: String, (rust, words): (&str, &str)| message.replace(rust, words);
+    let replace = |text: String, (rust, words): (&str, &str)| text.replace(rust, words);
     TYPES.into_iter().fold(message.to_owned(), replace)
 }
 

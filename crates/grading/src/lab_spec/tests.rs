@@ -119,8 +119,8 @@ fn every_seed_gives_other_inputs_and_outputs() {
             // Seeds of 32 bits come from the upper half.
             let [one, other] = [1 << 32, 2 << 32].map(|seed| case.with_seed(lab, seed).unwrap());
             assert_ne!(one.inputs().unwrap(), other.inputs().unwrap());
-            let [one, other] = [one, other].map(|case| {
-                let outputs = case.reference(lab::Cpu::Parallel, &terminal::progress::NoProgress);
+            let [one, other] = [one, other].map(|seeded| {
+                let outputs = seeded.reference(lab::Cpu::Parallel, &terminal::progress::NoProgress);
                 outputs.unwrap()
             });
             // A single point between walls has one value, whatever it starts from.

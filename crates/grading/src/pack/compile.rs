@@ -149,8 +149,8 @@ pub fn recorder(
     options: &Options,
 ) -> Result<(PathBuf, InForce), PackError> {
     let [text, program] = ["text", "program"].map(|name| folder.join(name));
-    for folder in [&text, &program] {
-        fs::create_dir(folder).map_err(PackError::io(folder))?;
+    for part in [&text, &program] {
+        fs::create_dir(part).map_err(PackError::io(part))?;
     }
     let compiled = library(sources, host, lab, &text, options)?;
     let linked = link(host, lab, &text, &program, options)?;
@@ -357,8 +357,8 @@ fn check_expanded(
         .args(["-Zunpretty=expanded", "-o", "expanded.rs"]);
     let finished = confined(sandbox, &expand, folder)?;
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
-        let file = machine.file();
-        let message = format!("{file}: compiling it {limit}");
+        let source = machine.file();
+        let message = format!("{source}: compiling it {limit}");
         return Ok(Err(PackError::failure(Kind::BuildLimit, message)));
     }
     if !finished.succeeded() {

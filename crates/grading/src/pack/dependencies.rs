@@ -198,9 +198,9 @@ fn template(
     let folder = cache.join("pack/templates").join(course).join(name);
     let dependencies: String = CRATES[..count]
         .iter()
-        .map(|(name, path, more)| {
+        .map(|(dependency, path, more)| {
             let path = course_root.join(path);
-            format!("{name} = {{ path = {path:?}{more} }}\n")
+            format!("{dependency} = {{ path = {path:?}{more} }}\n")
         })
         .collect();
     let manifest = format!(

@@ -387,8 +387,8 @@ mod tests {
         });
         assert_eq!(failure.kind, Kind::BuildLimit);
         insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
-        let failure = refused(WorkerEnd::TimedOut(Phase::Ours));
-        insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
+        let slow = refused(WorkerEnd::TimedOut(Phase::Ours));
+        insta::assert_snapshot!(slow.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
     }
 
     /// Of a process that dies over hidden cases, students learn no more than of a recorder that

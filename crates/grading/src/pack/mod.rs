@@ -204,7 +204,7 @@ impl Packer {
             return Whose::Submission;
         }
         match (self.build_known_good(dependencies), refused) {
-            (Err(error), _) => Whose::Machine(error),
+            (Err(why), _) => Whose::Machine(why),
             (Ok(()), Some(_)) => Whose::Submission,
             (Ok(()), None) => Whose::Unclear,
         }
@@ -287,7 +287,7 @@ impl Packer {
             std::fs::write(&begun, "").map_err(PackError::io(&begun))?;
         }
         let mut allowance = allowance.for_others();
-        let (plans, recorded) = record::cases(
+        let (hidden_plans, recorded) = record::cases(
             &compiled.program,
             hidden,
             &workshop.record,
@@ -295,7 +295,14 @@ impl Packer {
             &mut allowance,
         )
         .map_err(PackError::of_hidden_cases)?;
-        let of_hidden = bundled(lab, sources, module, hidden, plans, &mut Room::half());
+        let of_hidden = bundled(
+            lab,
+            sources,
+            module,
+            hidden,
+            hidden_plans,
+            &mut Room::half(),
+        );
         cases.extend(of_hidden.into_iter().map(|case| {
             BundledCase {
                 plan: case
@@ -438,9 +445,9 @@ fn bundled(
     recorded: Vec<Recorded>,
     room: &mut Room,
 ) -> Vec<BundledCase> {
-    let case = |(task, recorded): (&Task, Recorded)| {
+    let case = |(task, result): (&Task, Recorded)| {
         let Task { name, problem, .. } = task.clone();
-        let fitting = recorded.and_then(|plan| fitting(lab, sources, module, task, plan));
+        let fitting = result.and_then(|plan| fitting(lab, sources, module, task, plan));
         let plan = fitting.map_err(NotRecorded::from);
         let mut case = BundledCase {
             name,

@@ -145,13 +145,13 @@ impl Packer {
             folder: workshop.record,
             options: self.options.clone(),
         });
-        let in_shape = |name: &str, shape: Option<usize>| {
+        let in_shape = |label: &str, shape: Option<usize>| {
             let recorder = Arc::clone(&recorder);
             let record = move |case: &dyn LabCase, target: Target| {
                 let plan = recorder.plan(case, target.devices, shape);
                 plan.map_err(|error| Error::Input(Box::new(error)))
             };
-            Variant::recorded(name, "a submission", Arc::clone(&module), record)
+            Variant::recorded(label, "a submission", Arc::clone(&module), record)
         };
         let mut variant = in_shape(name, None);
         let first = lab.small_cases().into_iter().next();

@@ -68,8 +68,7 @@ fn points_at_submission(message: &serde_json::Value) -> bool {
     for note in array(&message["children"]) {
         spans.extend(array(&note["spans"]));
     }
-    spans.iter().any(|span| {
-        let mut span = span;
+    spans.iter().any(|mut span| {
         while let Some(file) = span["file_name"].as_str() {
             if ["kernels.rs", "launch.rs"].contains(&file) {
                 return true;
@@ -96,7 +95,7 @@ pub fn about_launch(diagnostics: &Diagnostics, launch: &str, lab: &str) -> Optio
         TokenKind::Name(name) => InterfaceInfo::find(name),
         _ => None,
     });
-    let named: Vec<&str> = names.map(|lab| lab.name).collect();
+    let named: Vec<&str> = names.map(|interface| interface.name).collect();
     Some(match named.first() {
         Some(other) if !named.contains(&lab) => format!(
             "launch.rs implements lab `{other}`, but is graded as `{lab}`: is `--lab` right?"

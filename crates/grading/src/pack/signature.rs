@@ -18,7 +18,7 @@ pub fn of_wrong_argument(
     plan: &Plan,
     limits: &LaunchLimits,
 ) -> Option<String> {
-    let wrong_param = |plan: &Plan| match validate(module, plan, limits) {
+    let wrong_param = |part: &Plan| match validate(module, part, limits) {
         Err(Error::Validation(ValidationError::Launch {
             fault: LaunchFault::Args(ArgsError::Type { param, .. }),
             ..

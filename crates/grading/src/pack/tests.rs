@@ -229,10 +229,13 @@ fn compilers_say_where() {
         kernels: KERNELS.replace("0.5", "\"x\""),
         ..sources("")
     };
-    let (kind, message) = build(&broken, options()).unwrap_err();
-    assert_eq!(kind, Kind::CompileError);
-    assert!(message.starts_with("kernels.rs does not compile:\n"));
-    assert!(message.contains("--> kernels.rs:11:"), "{message}");
+    let (broken_kind, broken_message) = build(&broken, options()).unwrap_err();
+    assert_eq!(broken_kind, Kind::CompileError);
+    assert!(broken_message.starts_with("kernels.rs does not compile:\n"));
+    assert!(
+        broken_message.contains("--> kernels.rs:11:"),
+        "{broken_message}"
+    );
 }
 
 /// A submission may use clusters. Its PTX is for devices that have them.
@@ -248,12 +251,12 @@ fn kernels_for_newer_devices() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("kernels.rs"), &newer.kernels).unwrap();
     std::fs::write(folder.path().join("launch.rs"), &newer.launch).unwrap();
-    let newer = Sources::read(folder.path()).unwrap();
-    let bundle = build(&newer, options()).unwrap();
+    let from_files = Sources::read(folder.path()).unwrap();
+    let bundle = build(&from_files, options()).unwrap();
     assert!(bundle.ptx.contains(".target sm_90"));
     assert!(bundle.ptx.contains("barrier.cluster.arrive.aligned"));
-    let bundle = build(&sources(""), options()).unwrap();
-    assert!(bundle.ptx.contains(".target sm_80"));
+    let older = build(&sources(""), options()).unwrap();
+    assert!(older.ptx.contains(".target sm_80"));
 
     let (kind, message) = build(&clusters("#[kernel]"), options()).unwrap_err();
     assert_eq!(kind, Kind::CompileError);

@@ -97,13 +97,13 @@ fn outputs_are_the_labs() {
     });
     assert_eq!(kind, Some(Kind::PlanInvalid));
     insta::assert_snapshot!(message, @r#"the plan's outputs are []; the lab's are ["u"]"#);
-    let (kind, message) = said(|plan| {
+    let (short_kind, short_message) = said(|plan| {
         u(plan);
         let short = plan.scratch("short", Element::F64, 1);
         plan.output("u", short);
     });
-    assert_eq!(kind, Some(Kind::PlanInvalid));
-    insta::assert_snapshot!(message, @"output `u` must have 125 elements of f64, but buffer `short` has 1 of f64");
+    assert_eq!(short_kind, Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(short_message, @"output `u` must have 125 elements of f64, but buffer `short` has 1 of f64");
 }
 
 #[test]

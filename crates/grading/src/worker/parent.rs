@@ -211,7 +211,7 @@ pub(super) fn run_command<J: Job>(
             Ok(Ok(Message::Failed(failure))) => failed = Some(failure),
             Ok(Ok(Message::Answer(answer))) => return Ok(WorkerEnd::Answer(answer)),
             Ok(Ok(Message::NoAnswer(why))) => return Ok(WorkerEnd::NoAnswer(why)),
-            Ok(Err(said)) => return Err(WorkerError::Protocol(said)),
+            Ok(Err(wrong)) => return Err(WorkerError::Protocol(wrong)),
             Err(error) => {
                 if let Some(failure) = failed {
                     return Ok(WorkerEnd::NoAnswer((*failure).into()));

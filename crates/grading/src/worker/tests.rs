@@ -109,8 +109,8 @@ fn what_else_the_machine_does_is_not_counted() {
     let late = Ended::TimedOut(Phase::Submission);
     assert_eq!(ended("while :; do :; done").0, late);
     // One that only waits is ended too.
-    let (end, after) = ended("sleep 100");
-    assert_eq!(end, late);
+    let (slept, after) = ended("sleep 100");
+    assert_eq!(slept, late);
     assert!(after < Duration::from_secs(60), "{after:?}");
 }
 
@@ -257,8 +257,8 @@ fn paths_need_not_be_text() {
         checks: None,
         with_messages: false,
     };
-    let got = received(&case).unwrap();
-    assert_eq!(format!("{got:?}"), format!("{case:?}"));
+    let case_again = received(&case).unwrap();
+    assert_eq!(format!("{case_again:?}"), format!("{case:?}"));
 }
 
 #[test]
@@ -299,11 +299,11 @@ fn death_is_told_with_last_words() {
     };
     let told = dies("echo last words >&2; exit 7");
     assert_eq!(told, (false, Exit::Code(7), "last words".to_owned()));
-    let told = dies(&format!("{enter} kill -SEGV $$"));
-    assert_eq!(told, (true, Exit::Signal(11), String::new()));
+    let killed = dies(&format!("{enter} kill -SEGV $$"));
+    assert_eq!(killed, (true, Exit::Signal(11), String::new()));
     // Without reading what it is asked.
-    let told = dies("exec 0<&-; yes | head -c 100000 >&2; exit 4");
-    assert_eq!((told.0, told.1, told.2.len()), (false, Exit::Bug, 4095));
+    let deaf = dies("exec 0<&-; yes | head -c 100000 >&2; exit 4");
+    assert_eq!((deaf.0, deaf.1, deaf.2.len()), (false, Exit::Bug, 4095));
 }
 
 #[test]

@@ -206,8 +206,8 @@ fn a_recorder_creates_no_file_and_writes_the_one_that_it_was_given() {
         let finished = sandbox.probe(&["overwrite", given.to_str().unwrap()]);
         assert_eq!(finished.said(), "overwritten");
         if finished.in_force.has(Layer::Files) || finished.in_force.has(Layer::SystemCalls) {
-            let finished = sandbox.probe(&["create", new.to_str().unwrap()]);
-            assert_ne!(finished.said(), "created", "without {without:?}");
+            let create = sandbox.probe(&["create", new.to_str().unwrap()]);
+            assert_ne!(create.said(), "created", "without {without:?}");
             assert!(!new.exists());
         }
     }

@@ -39,10 +39,10 @@ fn luck_on_a_gpu_earns_nothing() {
         emulated_checks: Duration::ZERO,
         ..options()
     };
-    let report = graded_with(&lab_spec, &lucky, &device, &Here(&device), &unseen);
-    assert!(report.is_right(), "{report:#?}");
-    let Some(Checks::NotMade { reason }) = &report.cases[0].checks else {
-        panic!("{report:#?}")
+    let unchecked = graded_with(&lab_spec, &lucky, &device, &Here(&device), &unseen);
+    assert!(unchecked.is_right(), "{unchecked:#?}");
+    let Some(Checks::NotMade { reason }) = &unchecked.cases[0].checks else {
+        panic!("{unchecked:#?}")
     };
     insta::assert_snapshot!(reason, @"the emulated device looks at a submission for 0 s, and was not done by then");
 }

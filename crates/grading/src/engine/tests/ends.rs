@@ -48,15 +48,15 @@ fn an_end_costs_its_case_and_no_more() {
         exit,
         said: "first\nlast words".to_owned(),
     };
-    let message = |status: Outcome, kind| {
-        assert_eq!(status.kind(), Some(kind));
-        status.failure().unwrap().message.clone()
+    let message = |ended: Outcome, kind| {
+        assert_eq!(ended.kind(), Some(kind));
+        ended.failure().unwrap().message.clone()
     };
     let timed_out = status(CaseEnd::TimedOut(Phase::Submission));
     insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
     let crashed = status(died(true, Exit::Signal(11)));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
-    let reason = |status: Outcome| match status {
+    let reason = |ended: Outcome| match ended {
         Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
         other => panic!("{other:?}"),
     };
@@ -106,9 +106,9 @@ fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
     assert_eq!(asked, 2);
     insta::assert_snapshot!(said[1], @"a run was not finished after 6 s, and was ended; this case had 1/10 of the usual time and instructions, because a case before it did not end: with those mended, it has all");
     insta::assert_snapshot!(said[0], @"a run was not finished after 60 s, and was ended; the emulated device is far slower than a GPU: `--deadline 600` gives it more");
-    let (said, asked) = messages(600);
-    assert_eq!((said[0] == said[1], asked), (true, 1));
-    insta::assert_snapshot!(said[0], @"the case was not finished when the submission's runs had taken 600 s together, all that they may; the emulated device is far slower than a GPU: `--total-deadline 6000` gives them more");
+    let (patient, once) = messages(600);
+    assert_eq!((patient[0] == patient[1], once), (true, 1));
+    insta::assert_snapshot!(patient[0], @"the case was not finished when the submission's runs had taken 600 s together, all that they may; the emulated device is far slower than a GPU: `--total-deadline 6000` gives them more");
 }
 
 /// Nothing ends; the deadlines and the fuel that cases were given.
@@ -170,11 +170,11 @@ fn what_never_ends_takes_little_time() {
     this case had 1/100 of the usual time and instructions, because cases before it did not end: with those mended, it has all
     ");
     // A hidden case that does not end shortens no other that students see.
-    let (asked, _) = given(&[
+    let (visible, _) = given(&[
         "hidden", "hidden", "hidden", "small", "small", "small", "hidden",
     ]);
     assert_eq!(
-        asked,
+        visible,
         [all, tenth, hundredth, all, tenth, hundredth, hundredth]
     );
 }

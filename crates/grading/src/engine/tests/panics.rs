@@ -108,9 +108,9 @@ fn a_panic_whose_message_cannot_be_known() {
         ["the messages of panics are not known: no rustc"]
     );
     // Other kernels that do not panic change nothing.
-    let (report, _) = graded_panic(Some(elementwise(SUM)));
-    let panic = report.cases[0].status.failure().unwrap().panic;
-    assert_eq!(panic, Some(Panic::Silent));
+    let (silent, _) = graded_panic(Some(elementwise(SUM)));
+    let how = silent.cases[0].status.failure().unwrap().panic;
+    assert_eq!(how, Some(Panic::Silent));
 }
 
 #[test]

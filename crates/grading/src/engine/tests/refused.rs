@@ -49,8 +49,8 @@ fn a_case_that_was_not_recorded_costs_itself() {
         Err(NotRecorded { kind, message })
     };
     for (failing, earned) in [(0, 3.0), (1, 2.0)] {
-        let report = graded(&|bundle| {
-            bundle.cases[failing].plan = not_recorded(Kind::RecorderFailed);
+        let report = graded(&|packed| {
+            packed.cases[failing].plan = not_recorded(Kind::RecorderFailed);
         });
         assert_eq!(report.totals.earned, earned, "{report:#?}");
         let failure = report.cases[failing].status.failure().unwrap();
@@ -59,7 +59,7 @@ fn a_case_that_was_not_recorded_costs_itself() {
         assert_eq!(failure.knew_hidden, failing == 1);
     }
     // A race is found by a run: it is not a reason for a missing plan.
-    let report = graded(&|bundle| bundle.cases[0].plan = not_recorded(Kind::Race));
+    let report = graded(&|packed| packed.cases[0].plan = not_recorded(Kind::Race));
     insta::assert_snapshot!(report.refused.unwrap().message, @"case `small` is said to fail with race before it ran; pack the submission again");
 }
 
@@ -105,25 +105,29 @@ fn plans_that_do_not_fit_are_refused() {
     });
     assert_eq!(failure.kind, Kind::PlanInvalid);
     insta::assert_snapshot!(failure.message, @"the plan declares an input `d` (8 of f32), which the lab does not have; use `Plan::scratch`");
-    let failure = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
-    insta::assert_snapshot!(failure.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
-    let failure = refused_plan(&ptx, |plan, [a, b, c]| {
+    let wrong_output = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
+    insta::assert_snapshot!(wrong_output.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
+    let too_much_shared = refused_plan(&ptx, |plan, [a, b, c]| {
         let config = LaunchConfig::new(1, 32).with_shared_mem_bytes(300_000);
         plan.launch("sum", config, args![a, b, c, 32u32]).unwrap();
     });
-    assert_eq!(failure.kind, Kind::PlanInvalid);
-    assert!(failure.message.contains("300000"), "{}", failure.message);
-    let failure = refused_plan(&ptx, |plan, _| {
+    assert_eq!(too_much_shared.kind, Kind::PlanInvalid);
+    assert!(
+        too_much_shared.message.contains("300000"),
+        "{}",
+        too_much_shared.message
+    );
+    let unknown_kernel = refused_plan(&ptx, |plan, _| {
         plan.launch("add", LaunchConfig::new(1, 32), args![])
             .unwrap();
     });
     assert!(
-        failure.message.contains("has no kernel `add`"),
+        unknown_kernel.message.contains("has no kernel `add`"),
         "{}",
-        failure.message
+        unknown_kernel.message
     );
-    let failure = refused_plan("garbage", |_, _| {});
-    assert_eq!(failure.kind, Kind::PtxInvalid);
+    let not_ptx = refused_plan("garbage", |_, _| {});
+    assert_eq!(not_ptx.kind, Kind::PtxInvalid);
 }
 
 #[test]
@@ -134,18 +138,18 @@ fn plans_that_are_too_large_are_refused() {
     });
     assert_eq!(failure.kind, Kind::PlanTooLarge);
     insta::assert_snapshot!(failure.message, @"the plan needs 1099511627776 bytes of memory beside the lab's buffers; the limit is 67117744");
-    let failure = refused_plan(&ptx, |plan, [a, ..]| {
+    let many_commands = refused_plan(&ptx, |plan, [a, ..]| {
         for _ in 0..crate::plan_check::MAX_COMMANDS {
             plan.fill(a, 0).unwrap();
         }
     });
-    insta::assert_snapshot!(failure.message, @"the plan needs 1000001 launches and copies; the limit is 1000000");
-    let failure = refused_plan(&ptx, |plan, _| {
+    insta::assert_snapshot!(many_commands.message, @"the plan needs 1000001 launches and copies; the limit is 1000000");
+    let many_buffers = refused_plan(&ptx, |plan, _| {
         for i in 0..257 {
             plan.scratch(i.to_string(), Element::U8, 1);
         }
     });
-    insta::assert_snapshot!(failure.message, @"the plan needs 257 buffers of its own; the limit is 256");
+    insta::assert_snapshot!(many_buffers.message, @"the plan needs 257 buffers of its own; the limit is 256");
 }
 
 #[test]
@@ -186,12 +190,12 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
         &device,
         bundle(&lab_spec, &elementwise(body), record_sum).ptx,
     );
-    let report = graded_with(&lab_spec, &right, &device, &runner, &options());
-    assert!(matches!(report.cases[0].status, Outcome::Passed));
-    let Some(crate::report::Checks::NotMade { reason }) = &report.cases[0].checks else {
-        panic!("{report:#?}")
+    let unmade = graded_with(&lab_spec, &right, &device, &runner, &options());
+    assert!(matches!(unmade.cases[0].status, Outcome::Passed));
+    let Some(crate::report::Checks::NotMade { reason: why }) = &unmade.cases[0].checks else {
+        panic!("{unmade:#?}")
     };
-    assert!(reason.contains("wgmma"), "{reason}");
+    assert!(why.contains("wgmma"), "{why}");
 }
 
 /// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot
@@ -246,9 +250,9 @@ fn whoever_packs_a_bundle_does_not_draw_its_cases() {
     let drawn = lab_spec.drawn(7);
     let bundle = built_in(&drawn, "grid2d_block1d_64");
     let device = EmulatedDevice::default();
-    let graded = |bundle: &Bundle, draw| {
+    let graded = |packed: &Bundle, draw| {
         let options = Options { draw, ..options() };
-        graded_with(&lab_spec, bundle, &device, &Here(&device), &options)
+        graded_with(&lab_spec, packed, &device, &Here(&device), &options)
     };
     let report = graded(&bundle, Some(7));
     assert!(
@@ -257,13 +261,16 @@ fn whoever_packs_a_bundle_does_not_draw_its_cases() {
     );
     assert_eq!(report.draw, Some(7));
     // Nobody here knows the number: the case counts, and earns nothing.
-    let report = graded(&bundle, None);
-    assert_eq!((report.totals.earned, report.totals.undecided), (2.0, 3.0));
-    insta::assert_snapshot!(report.cases[1].status.left_undecided().unwrap(), @"the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
-    let refused = |bundle: &Bundle, draw| {
-        let report = graded(bundle, draw);
-        assert_eq!(report.totals.earned, 0.0);
-        report.refused.unwrap().message
+    let unnamed = graded(&bundle, None);
+    assert_eq!(
+        (unnamed.totals.earned, unnamed.totals.undecided),
+        (2.0, 3.0)
+    );
+    insta::assert_snapshot!(unnamed.cases[1].status.left_undecided().unwrap(), @"the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
+    let refused = |packed: &Bundle, draw| {
+        let whole = graded(packed, draw);
+        assert_eq!(whole.totals.earned, 0.0);
+        whole.refused.unwrap().message
     };
     insta::assert_snapshot!(refused(&bundle, Some(8)), @"its drawn cases do not follow from the number that it is graded with (--draw); pack the submission again");
     // Of the right number, with a problem of another.

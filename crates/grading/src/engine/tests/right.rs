@@ -37,7 +37,7 @@ fn with_small_cases(text: &str) -> String {
     let kept = parts
         .enumerate()
         .filter(|(i, case)| *i < 2 || case.contains("\"large\""));
-    kept.fold(head, |text, (_, case)| text + "[[case]]" + case)
+    kept.fold(head, |joined, (_, case)| joined + "[[case]]" + case)
 }
 
 #[test]

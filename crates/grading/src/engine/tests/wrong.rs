@@ -37,12 +37,12 @@ fn wrong_values_are_found_and_explained() {
     assert_eq!(fails("mov.f32 %f3, 0f7fc00000;").kind, Kind::NonFinite);
     // Right except for the last element.
     let last = "add.f32 %f3, %f1, %f2; setp.eq.u32 %p2, %r1, 184; @%p2 mov.f32 %f3, %f1;";
-    let failure = fails(last);
-    assert_eq!(failure.kind, Kind::WrongResult);
+    let of_last = fails(last);
+    assert_eq!(of_last.kind, Kind::WrongResult);
     assert!(
-        failure.message.contains("wrong in 1 of 185"),
+        of_last.message.contains("wrong in 1 of 185"),
         "{}",
-        failure.message
+        of_last.message
     );
 }
 

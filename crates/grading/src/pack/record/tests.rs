@@ -38,7 +38,7 @@ fn after(
     ended: Result<(), Failure>,
 ) -> Vec<Result<String, (Kind, String)>> {
     let (recorded, _) = parse(text.as_bytes(), &tasks(), before, ended);
-    let name = |recorded: Recorded| match recorded {
+    let name = |one: Recorded| match one {
         Ok(plan) => Ok(plan.name().to_owned()),
         Err(failure) => Err((failure.kind, failure.message)),
     };
@@ -83,12 +83,12 @@ fn anything_else_is_told() {
     let (kind, message) = last_fails("");
     assert_eq!(kind, Kind::RecorderFailed);
     insta::assert_snapshot!(message, @"launch.rs: recording ended before case `a`: there are 0 of 2 plans; it must return, not exit");
-    let (kind, message) = last_fails(&line("a"));
-    assert_eq!(kind, Kind::RecorderFailed);
-    insta::assert_snapshot!(message, @"launch.rs: recording ended before case `b`: there are 1 of 2 plans; it must return, not exit");
+    let (second_kind, second_message) = last_fails(&line("a"));
+    assert_eq!(second_kind, Kind::RecorderFailed);
+    insta::assert_snapshot!(second_message, @"launch.rs: recording ended before case `b`: there are 1 of 2 plans; it must return, not exit");
     // A line without an end is none.
-    let (kind, _) = last_fails(both.trim_end());
-    assert_eq!(kind, Kind::RecorderFailed);
+    let (cut_kind, _) = last_fails(both.trim_end());
+    assert_eq!(cut_kind, Kind::RecorderFailed);
 
     for (text, expected) in [
         (
@@ -112,16 +112,17 @@ fn anything_else_is_told() {
             "launch.rs: case `b`: it needs a plan or an error",
         ),
     ] {
-        let (kind, message) = last_fails(&text);
-        assert_eq!((kind, message.as_str()), (Kind::PlanMalformed, expected));
+        let (found, said) = last_fails(&text);
+        assert_eq!((found, said.as_str()), (Kind::PlanMalformed, expected));
     }
-    let (kind, message) = parsed("{\"status\":\"passed\",\"earned\":100}\n")
+    let (status_kind, status_message) = parsed("{\"status\":\"passed\",\"earned\":100}\n")
         .remove(0)
         .unwrap_err();
-    assert_eq!(kind, Kind::PlanMalformed);
+    assert_eq!(status_kind, Kind::PlanMalformed);
     assert!(
-        message.starts_with("launch.rs: case `a`: this is not a plan: unknown field `status`"),
-        "{message}"
+        status_message
+            .starts_with("launch.rs: case `a`: this is not a plan: unknown field `status`"),
+        "{status_message}"
     );
     // A plan that refers to what it does not have.
     let broken = line("a").replace("\"outputs\":[]", "\"outputs\":[[\"u\",7]]");
@@ -140,8 +141,11 @@ fn errors_of_the_solution_are_told() {
         (kind, message.as_str()),
         (Kind::RecorderFailed, "launch.rs: case `a`: no")
     );
-    let error = "{\"name\":\"a\",\"error\":\"much\",\"too_large\":true}\n";
-    assert_eq!(parsed(error).remove(0).unwrap_err().0, Kind::PlanTooLarge);
+    let too_large = "{\"name\":\"a\",\"error\":\"much\",\"too_large\":true}\n";
+    assert_eq!(
+        parsed(too_large).remove(0).unwrap_err().0,
+        Kind::PlanTooLarge
+    );
     // Nothing that it says fills a report.
     let long = format!("{{\"name\":\"a\",\"error\":\"{}\"}}\n", "é".repeat(1 << 20));
     assert!(parsed(&long).remove(0).unwrap_err().1.len() < 20_000);

@@ -63,8 +63,8 @@ pub fn expanded(text: &str, machine: Machine) -> Result<(), PackError> {
 
 /// Whether the token is in the module of kernels, which is the first.
 fn in_kernels(tokens: &[Token], i: usize) -> bool {
-    let launch = (0..tokens.len()).find(|&i| {
-        let view = View { tokens, i };
+    let launch = (0..tokens.len()).find(|&at| {
+        let view = View { tokens, i: at };
         view.is_name("mod") && view.after(1).is_name("launch") && view.depth() == 0
     });
     launch.is_none_or(|launch| i < launch)
@@ -104,7 +104,7 @@ fn attribute(here: View<'_>, machine: Machine) -> Option<(String, &'static str)>
     let open = here.after(1 + usize::from(here.after(1).is_mark('!')));
     let first = open.after(1);
     let name = first.name().filter(|_| open.is_mark('['))?;
-    let refused = |name: &str| Some((format!("`#[{name}]`"), rules::SYMBOLS));
+    let refused = |word: &str| Some((format!("`#[{word}]`"), rules::SYMBOLS));
     if name != "unsafe" {
         return rules::lists(ATTRIBUTES, name)
             .then(|| refused(name))

@@ -11,7 +11,7 @@ fn words_of_errors_mean_nothing() {
         "compile_error!(\"out of memory: memory allocation of 7 bytes failed\");",
         "const _: () = assert!(false, \"LLVM ERROR: out of memory\");",
     ] {
-        let with = |text: &str| format!("{LAUNCH}\n{text}");
+        let with = |line: &str| format!("{LAUNCH}\n{line}");
         let launch = Sources {
             launch: with(text),
             ..sources("")
@@ -59,8 +59,8 @@ fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
         compile,
         ..options()
     });
-    let error = packer.pack(&sources(""), lab_spec()).unwrap_err();
-    assert!(!matches!(error, PackError::Failure(_)), "{error}");
+    let failure = packer.pack(&sources(""), lab_spec()).unwrap_err();
+    assert!(!matches!(failure, PackError::Failure(_)), "{failure}");
 }
 
 /// The line that is wrong is none of the submission's: what is amiss is said first.

@@ -16,13 +16,13 @@ fn hidden_cases_are_not_revealed() {
     };
     let fault = hidden("assert!(problem.n != 9, \"n is {}\", problem.n);");
     assert!(fault.message.contains("n is 9"), "{}", fault.message);
-    let fault = hidden(
+    let by_kernel = hidden(
         "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
     );
     assert!(
-        fault.message.ends_with("[plan_invalid]"),
+        by_kernel.message.ends_with("[plan_invalid]"),
         "{}",
-        fault.message
+        by_kernel.message
     );
     // However it fails, that is all that a student learns.
     for body in [
@@ -33,12 +33,12 @@ fn hidden_cases_are_not_revealed() {
         "if problem.n == 9 { loop { println!(\"{}\", \"y\".repeat(1 << 16)) } }",
         "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
     ] {
-        let fault = hidden(body);
-        assert_eq!(fault.kind, Kind::RecorderFailed, "{body}");
+        let found = hidden(body);
+        assert_eq!(found.kind, Kind::RecorderFailed, "{body}");
         assert!(
-            fault.message.starts_with("in a hidden case: "),
+            found.message.starts_with("in a hidden case: "),
             "{}",
-            fault.message
+            found.message
         );
     }
     let failure = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();

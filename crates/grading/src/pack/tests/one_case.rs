@@ -84,7 +84,7 @@ fn a_recorder_that_hangs_takes_seconds() {
 fn recorders_are_not_waited_for_without_end() {
     let first = options().record;
     let mut allowance = Allowance::default();
-    let cpu_s = |allowance: &Allowance| allowance.limits(first).map(|limits| limits.cpu_s);
+    let cpu_s = |left: &Allowance| left.limits(first).map(|limits| limits.cpu_s);
     assert_eq!(cpu_s(&allowance), Some(10));
     for expected in [Some(2), Some(2), None] {
         allowance.timed_out += 1;
