@@ -117,9 +117,10 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         let words = format!("no plan    {case} [{}]: {message}", fault.kind);
         out.line(look.wrapped(&words, 0))?;
     }
-    if let Some(draw) = bundle.draw {
-        let words =
-            format!("draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too");
+    if let Some(number) = bundle.draw {
+        let words = format!(
+            "draw       {number}: `harness grade --draw {number}` grades the hidden cases too"
+        );
         out.line(look.wrapped(&words, 0))?;
     }
     Ok(if bundle.failed.is_empty() {

@@ -359,22 +359,22 @@ impl Summary {
             Cell::number("passed"),
             Cell::number("graded"),
         ];
-        let rows = self.cases.iter().map(|(name, passed, graded)| {
+        let rows = self.cases.iter().map(|(name, passed, all)| {
             vec![
                 Cell::text(name),
                 Cell::number(passed.to_string()),
-                Cell::number(graded.to_string()),
+                Cell::number(all.to_string()),
             ]
         });
         page.table(&headers, rows);
         page.list(self.remarks());
         page.section("Submissions");
-        let headers = [
+        let columns = [
             Cell::text("submission"),
             Cell::number("points"),
             Cell::text("result"),
         ];
-        let rows = graded.iter().map(|one| match &one.report {
+        let results = graded.iter().map(|one| match &one.report {
             Ok(report) => {
                 let result = outcome(report);
                 let result = if report.totals.undecided > 0.0 {
@@ -397,7 +397,7 @@ impl Summary {
                 Cell::caution(format!("not graded: {message}")),
             ],
         });
-        page.table(&headers, rows);
+        page.table(&columns, results);
         page.finish()
     }
 }
@@ -420,12 +420,12 @@ const FORMULA: [char; 12] = [
 fn csv(graded: &[Graded]) -> String {
     let mut text = String::from("submission,earned,undecided,graded,possible,result\n");
     for one in graded {
-        let cell = |text: &str| {
+        let cell = |content: &str| {
             // Behind a tab or a line's end, a program may cut one off.
-            let is_guarded =
-                text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(FORMULA);
+            let is_guarded = content.starts_with(['\t', '\r', '\n'])
+                || content.trim_start().starts_with(FORMULA);
             let guard = if is_guarded { "'" } else { "" };
-            format!("\"{guard}{}\"", escape::line(text).replace('"', "\"\""))
+            format!("\"{guard}{}\"", escape::line(content).replace('"', "\"\""))
         };
         let name = cell(&one.name);
         text += &match &one.report {

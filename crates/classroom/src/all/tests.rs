@@ -120,8 +120,8 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
     let mut report = GradeReport::new(SubmissionId { name, sha256: None }, "wave2d", "emulated");
     report.cases = [("easy", Outcome::Passed), ("hard", status)]
         .into_iter()
-        .map(|(name, status)| CaseGrade {
-            name: name.to_owned(),
+        .map(|(case, status)| CaseGrade {
+            name: case.to_owned(),
             group: Group::Small,
             points: 4.0,
             earned: if status == Outcome::Passed { 4.0 } else { 0.0 },
@@ -208,8 +208,11 @@ fn what_is_graded_is_kept_until_it_changes() {
     assert!(text.contains("(kept)"));
     class.hand_in("bob", "right");
     // Ada has handed in the text that bob hands in now: its report is kept, under ada's name.
-    let (_, text, asked) = class.run("emulated");
-    assert!(asked.is_empty() && text.contains("  bob "), "{text}");
+    let (_, text_again, asked_again) = class.run("emulated");
+    assert!(
+        asked_again.is_empty() && text_again.contains("  bob "),
+        "{text_again}"
+    );
     class.hand_in("bob", "better");
     assert_eq!(class.run("emulated").2, ["bob"]);
     // Another device is another grade.
@@ -471,7 +474,7 @@ fn two_workers_grade_one_submission_each_at_a_time() {
     let on_the_other = order.iter().filter(|one| one.0 != order[3].0).count();
     assert_eq!(on_the_other, 3, "{order:?}");
     // The output has the order of the names all the same.
-    let named = |text: &str| -> Vec<usize> { names.map(|name| text.find(name).unwrap()).to_vec() };
+    let named = |list: &str| -> Vec<usize> { names.map(|name| list.find(name).unwrap()).to_vec() };
     assert!(named(&text).is_sorted(), "{text}");
     let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
     assert!(named(&scores).is_sorted(), "{scores}");
@@ -500,7 +503,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
         let name = PathBuf::from(path.file_name().unwrap());
         if path.is_dir() {
             let below = files(&path).into_iter();
-            found.extend(below.map(|(path, text)| (name.join(path), text)));
+            found.extend(below.map(|(file, text)| (name.join(file), text)));
         } else {
             found.insert(name, fs::read_to_string(path).unwrap());
         }
@@ -572,14 +575,14 @@ fn a_shard_that_is_ended_goes_on_where_it_was() {
     let (ending, _) = run_shard(&class, "1/2");
     insta::assert_snapshot!(ending.unwrap_err(), @"eve (2 of 3 are graded and kept; run it again to go on): the device is lost");
     // The summary of an unfinished class says whose reports are missing.
-    let (ending, text) = run_without_device(&class);
-    assert_eq!(ending, Ok(Ending::Lacking));
+    let (unfinished, text) = run_without_device(&class);
+    assert_eq!(unfinished, Ok(Ending::Lacking));
     assert_eq!(text.matches("not graded: no report").count(), 2, "{text}");
     class.hand_in("eve", "unknown");
-    let (ending, text) = run_shard(&class, "1/2");
-    assert_eq!(ending, Ok(Ending::Fine));
-    let text = text.replace(class.folder.path().to_str().unwrap(), "DIR");
-    insta::assert_snapshot!(text, @"
+    let (finished, said) = run_shard(&class, "1/2");
+    assert_eq!(finished, Ok(Ending::Fine));
+    let shown = said.replace(class.folder.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!(shown, @"
       shard 1/2: 3 of 5 submissions
       ada                                8 / 8  right  (kept)
       cleo                               4 / 4  right  (kept)

@@ -86,10 +86,10 @@ pub fn share<T: Send>(
                 }
             }
             while let Some(next) = order.get(shown.len())
-                && let Some(result) = waiting.remove(next)
+                && let Some(ready) = waiting.remove(next)
             {
-                show(&result, done).map_err(stop)?;
-                shown.push(result);
+                show(&ready, done).map_err(stop)?;
+                shown.push(ready);
             }
         }
         let Some((item, failure)) = first_failure else {

@@ -273,7 +273,7 @@ impl Checker<'_> {
             let why = case
                 .status
                 .failure()
-                .map_or("no reason", |failing| &failing.message);
+                .map_or("no reason", |failure| &failure.message);
             return Err(CommandError::Wrong(format!("case {}: {why}", case.name)));
         }
         let earned: f64 = report.cases.iter().map(|case| case.earned).sum();
@@ -333,8 +333,8 @@ fn find_solutions(
         .map(|entry| entry.path())
         .collect();
     below.sort();
-    for folder in below.iter().filter(|path| path.is_dir()) {
-        find_solutions(folder, kernels, found)?;
+    for subfolder in below.iter().filter(|path| path.is_dir()) {
+        find_solutions(subfolder, kernels, found)?;
     }
     Ok(())
 }

@@ -34,8 +34,8 @@ pub fn none_left(root: &Path, lab: &str) -> Result<String, CommandError> {
         files += 1;
         let shown = path.strip_prefix(root).unwrap_or(&path).display();
         let lines = text.lines().enumerate();
-        left.extend(lines.filter_map(|(line, text)| {
-            let (_, what) = text.split_once(TODO)?;
+        left.extend(lines.filter_map(|(line, content)| {
+            let (_, what) = content.split_once(TODO)?;
             let what = what.trim_start_matches(':').trim_end_matches("-->").trim();
             Some((format!("{shown}"), line + 1, what.to_owned()))
         }));

@@ -247,7 +247,7 @@ pub fn alike(failures: Vec<(Vec<String>, &Failure)>) -> Vec<(Vec<String>, &Failu
     let by_look = grouped(by_look.map(|failure| (look_of(&failure.0, failure.1), failure)));
     let different = by_look.into_iter().map(|(_, mut alike)| {
         let (names, failing) = alike.remove(0);
-        let others = alike.into_iter().flat_map(|(names, _)| names);
+        let others = alike.into_iter().flat_map(|(more, _)| more);
         (names, failing, others.collect())
     });
     different.collect()
@@ -280,7 +280,7 @@ fn look_of<'f>(
         (None, Some(_)) => "",
         (None, None) => &failing.message,
     };
-    let nameless = |said: String, name: &String| said.replace(&format!("`{name}`"), "");
+    let nameless = |text: String, name: &String| text.replace(&format!("`{name}`"), "");
     let said = names.iter().fold(said.to_owned(), nameless);
     let said = said.chars().filter(|letter| !letter.is_ascii_digit());
     let diagnosis = failing.diagnosis.as_deref();

@@ -121,7 +121,7 @@ fn points_of(report: &GradeReport, ended: impl Fn(&Outcome) -> bool) -> f64 {
 }
 
 fn counted(counted: &CountGrade) -> Test {
-    let (status, output) = match &counted.status {
+    let (status, mut output) = match &counted.status {
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
         Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::Failed(_) => (Some("failed"), "the case failed".to_owned()),
@@ -144,7 +144,6 @@ fn case(case: &CaseGrade) -> Test {
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
     };
-    let mut output = output;
     if !case.printed.is_empty() {
         let printed = escape::plain(case.printed.trim_end());
         output += &format!("\n\nkernels printed:\n{printed}");

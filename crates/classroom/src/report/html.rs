@@ -90,7 +90,7 @@ pub fn page(report: &GradeReport) -> String {
     let hash = report.submission.sha256.clone();
     facts.extend(hash.map(|hash| ("SHA-256", hash)));
     let lab_file = report.lab_file_sha256.clone();
-    facts.extend(lab_file.map(|hash| ("SHA-256 of lab.toml", hash)));
+    facts.extend(lab_file.map(|digest| ("SHA-256 of lab.toml", digest)));
     facts.extend(report.seed.map(|seed| ("seed", seed.to_string())));
     page.table(
         &[Cell::text("what"), Cell::text("value")],

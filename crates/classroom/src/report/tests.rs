@@ -373,9 +373,9 @@ fn students_are_told_nothing_of_hidden_cases() {
     );
 
     let results = serde_json::to_value(gradescope::results(&secretly_refused())).unwrap();
-    let shown = shown_to_students(&results);
-    assert!(!shown.contains("131"), "{shown}");
-    assert!(shown.contains("the instructor can see how"), "{shown}");
+    let refused = shown_to_students(&results);
+    assert!(!refused.contains("131"), "{refused}");
+    assert!(refused.contains("the instructor can see how"), "{refused}");
     assert!(results["tests"].to_string().contains("n is 131"));
     let safe = student::safe(&secretly_refused());
     for text in [html::page(&safe), json(&safe).unwrap()] {
@@ -469,7 +469,7 @@ fn failures_that_look_the_same_are_told_once() {
     assert!(text.contains("    alike: odd-37x54"), "{text}");
     assert_eq!(text.matches("first at x = 32").count(), 1, "{text}");
     // Other numbers are no other look, another kind is.
-    let fault = |kind, text: &str| Failure::new(kind, "fault").with_sanitizer(text);
+    let fault = |kind, sanitizer: &str| Failure::new(kind, "fault").with_sanitizer(sanitizer);
     let a = fault(Kind::OutOfBounds, "plan `a`\nin kernel k: 4 bytes at 128");
     let b = fault(Kind::OutOfBounds, "plan `b`\nin kernel k: 4 bytes at 3600");
     let c = fault(Kind::OutOfBounds, "plan `c`\nin another: 4 bytes at 128");
@@ -568,8 +568,8 @@ fn every_file_is_written() {
     let report: GradeReport = serde_json::from_slice(&read("report.json")).unwrap();
     assert_eq!(report.totals, full().totals);
     assert!(read("report.html").starts_with(b"<!DOCTYPE html>"));
-    let report: GradeReport = serde_json::from_slice(&read("student.json")).unwrap();
-    assert_eq!(report, student::safe(&full()));
+    let student_report: GradeReport = serde_json::from_slice(&read("student.json")).unwrap();
+    assert_eq!(student_report, student::safe(&full()));
     assert!(read("student.html").starts_with(b"<!DOCTYPE html>"));
     assert!(read("results.json").starts_with(b"{\n  \"score\""));
     assert!(read("pictures/odd-37x53.png").starts_with(b"\x89PNG"));

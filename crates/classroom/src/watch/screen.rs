@@ -82,8 +82,8 @@ impl Screen {
     /// Takes a verdict on these files. Hints stay while the same case fails in the same way.
     pub fn show(&mut self, report: GradeReport, files: &Files, took: Duration) {
         let old = self.verdict.take();
-        let first = |report: &GradeReport| {
-            let first = first_failure(report);
+        let first = |given: &GradeReport| {
+            let first = first_failure(given);
             first.map(|first| (first.failing.kind, first.names[0].clone()))
         };
         if old.as_ref().and_then(|old| first(&old.report)) != first(&report) {
@@ -185,8 +185,8 @@ impl Screen {
             blocks.push(painted(lines, |line| look.bad(line)));
         }
         // The last block has no empty line after it.
-        let over = |blocks: &[Vec<String>]| {
-            let heights = blocks
+        let over = |shown: &[Vec<String>]| {
+            let heights = shown
                 .iter()
                 .map(|block| block.len() + usize::from(!block.is_empty()));
             (heights.sum::<usize>() - 1).saturating_sub(room)
@@ -355,7 +355,7 @@ fn first_failure(report: &GradeReport) -> Option<First<'_>> {
         names,
         failing,
         others: different
-            .map(|(names, _, alike)| names.len() + alike.len())
+            .map(|(others, _, more)| others.len() + more.len())
             .sum(),
         is_of_all: report.refused.as_ref() == Some(failing),
     })

@@ -138,7 +138,7 @@ fn wrong() -> Failure {
     let wrong: Vec<f32> = cells
         .map(|index| if is_wrong(index) { 1.25 } else { 1.0 })
         .collect();
-    let [expected, got] = [right, wrong].map(|cells| vec![("u1".to_owned(), cells.into())]);
+    let [expected, got] = [right, wrong].map(|values| vec![("u1".to_owned(), values.into())]);
     let axis = |name: &str, extent| Axis {
         name: name.to_owned(),
         extent,
