@@ -83,8 +83,8 @@ impl Number {
         let bits = u64::from_le_bytes(wide);
         match self {
             Number::Unsigned(_) => bits.to_string(),
-            Number::Signed(bytes) => {
-                let shift = 64 - 8 * bytes as u32;
+            Number::Signed(size) => {
+                let shift = 64 - 8 * size as u32;
                 ((bits << shift) as i64 >> shift).to_string()
             }
             Number::F32 => f32::from_bits(bits as u32).to_string(),
@@ -207,7 +207,7 @@ impl FromStr for Argument {
             .find(|(known, _)| *known == name)
             .ok_or_else(|| wrong("there is no such type"))?;
         let count = count.strip_suffix(']').map(str::parse::<u64>);
-        let is_countable = |count: u64| count.checked_mul(number.bytes() as u64).is_some();
+        let is_countable = |elements: u64| elements.checked_mul(number.bytes() as u64).is_some();
         let count = match count {
             Some(Ok(count)) if count > 0 && is_countable(count) => count,
             Some(Err(error)) if *error.kind() != IntErrorKind::PosOverflow => return Err(few()),

@@ -70,7 +70,7 @@ pub(crate) fn run(
                 out.line(launched.words(args.counts, out.look()))?;
             }
             if report.runs.iter().all(|earlier| earlier.notes.is_empty()) {
-                launched.run.notes.iter().for_each(|text| note(text));
+                launched.run.notes.iter().for_each(|said| note(said));
             }
             report.runs.push(launched.run);
         }

@@ -13,7 +13,7 @@ impl FromStr for Orders {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Orders, String> {
-        let number = |text: &str| match text.trim().parse() {
+        let number = |word: &str| match word.trim().parse() {
             Ok(number) if number <= GREATEST => Ok(number),
             _ => Err(format!(
                 "write numbers from 0 to {GREATEST}: 0, or 0,3, or 0..5"

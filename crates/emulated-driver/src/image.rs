@@ -114,7 +114,7 @@ pub(crate) fn of_file(content: &[u8]) -> Result<String, NoPtx> {
 ///
 /// # Safety
 ///
-/// As [`ptx`].
+/// As [`ptx()`].
 unsafe fn magic(image: *const u8) -> Option<u32> {
     let mut bytes = [0; 4];
     for (index, byte) in bytes.iter_mut().enumerate() {
@@ -306,11 +306,11 @@ mod tests {
         let binary = fat_binary(&[(PTX, 80, LZ4, &packed, long.len())]);
         assert_eq!(of(&binary).unwrap(), long);
         let level = ruzstd::encoding::CompressionLevel::Fastest;
-        let packed = ruzstd::encoding::compress_to_vec(long.as_bytes(), level);
-        let binary = fat_binary(&[(PTX, 80, ZSTD, &packed, long.len())]);
-        assert_eq!(of(&binary).unwrap(), long);
-        let binary = fat_binary(&[(PTX, 80, ZSTD, b"not zstd", 100)]);
-        assert!(matches!(of(&binary), Err(NoPtx::Corrupt(_))));
+        let smaller = ruzstd::encoding::compress_to_vec(long.as_bytes(), level);
+        let of_zstd = fat_binary(&[(PTX, 80, ZSTD, &smaller, long.len())]);
+        assert_eq!(of(&of_zstd).unwrap(), long);
+        let corrupt = fat_binary(&[(PTX, 80, ZSTD, b"not zstd", 100)]);
+        assert!(matches!(of(&corrupt), Err(NoPtx::Corrupt(_))));
     }
 
     #[test]

@@ -138,8 +138,8 @@ fn map(file: &File) -> io::Result<&'static Counters> {
 /// has left to the program. The path needs the user and the `/proc` of `harness emulate`, the
 /// descriptor a program that has not closed it. Either may mean another file by now.
 fn open_record(path: &Path, inode: u64) -> io::Result<File> {
-    let open = |path: &Path| {
-        let file = OpenOptions::new().read(true).append(true).open(path)?;
+    let open = |at: &Path| {
+        let file = OpenOptions::new().read(true).append(true).open(at)?;
         if file.metadata()?.ino() == inode {
             Ok(file)
         } else {

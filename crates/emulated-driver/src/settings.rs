@@ -124,9 +124,7 @@ impl Settings {
         let schedule = match order {
             0 => Schedule::InOrder,
             // The kind of order is in the last three bits, which are those of the number below 8.
-            number => Schedule::Random {
-                seed: number.into(),
-            },
+            seed => Schedule::Random { seed: seed.into() },
         };
         let record = of_any_bytes("EMULATED_DRIVER_RECORD").and_then(|value| {
             let record = record(&value);
@@ -248,10 +246,10 @@ mod tests {
             target(("EMULATED_DRIVER_RECORD", "12:/proc/7/fd/3")),
             Some(Target::Record { path, inode: 12 })
         );
-        let path = PathBuf::from("a:b");
+        let report = PathBuf::from("a:b");
         assert_eq!(
             target(("EMULATED_DRIVER_REPORT", "a:b")),
-            Some(Target::Report { path })
+            Some(Target::Report { path: report })
         );
         assert_eq!(read(&[("CUDA_VISIBLE_DEVICES", "")]).0.devices, [0; 0]);
     }

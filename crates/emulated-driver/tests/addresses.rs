@@ -113,12 +113,12 @@ fn the_other_side_of_a_copy_is_memory_that_the_program_has() {
     );
     assert_eq!(read(device, 2), [7; 2]);
     // Both sides are of the program.
-    let (from, mut to) = ([5u32; 4], [0u32; 4]);
+    let (ours, mut to) = ([5u32; 4], [0u32; 4]);
     assert_eq!(
-        cu!(cuMemcpy(to.as_mut_ptr() => *mut u32, from.as_ptr() => *const u32, 16 => usize)),
+        cu!(cuMemcpy(to.as_mut_ptr() => *mut u32, ours.as_ptr() => *const u32, 16 => usize)),
         0
     );
-    assert_eq!(to, from);
+    assert_eq!(to, ours);
 }
 
 /// A program's memory that it has registered is device memory under both of its addresses.

@@ -269,8 +269,8 @@ fn variables_have_addresses() {
     assert_eq!((found, bytes), (0, 4));
     assert_eq!(launch(function(kernels, "counts"), 10, 0, &[]), 0);
     assert_eq!(read(total, 1), [30]);
-    let found = cu!(cuModuleGetGlobal_v2(&mut total => *mut u64, &mut bytes => *mut usize, kernels => Handle, c"other".as_ptr() => *const c_char));
-    assert_eq!(found, 500);
+    let missing = cu!(cuModuleGetGlobal_v2(&mut total => *mut u64, &mut bytes => *mut usize, kernels => Handle, c"other".as_ptr() => *const c_char));
+    assert_eq!(missing, 500);
 }
 
 #[test]
@@ -381,6 +381,6 @@ fn functions_are_found_by_name_and_version() {
     let mut status = 9;
     let asked = cu!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
     assert_eq!((asked, status, found), (0, 0, address("cuMemAlloc_v2")));
-    let asked = cu!(cuGetProcAddress_v2(c"cuSomethingElse".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
-    assert_eq!((asked, status, found), (0, 1, std::ptr::null()));
+    let unknown = cu!(cuGetProcAddress_v2(c"cuSomethingElse".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
+    assert_eq!((unknown, status, found), (0, 1, std::ptr::null()));
 }

@@ -24,11 +24,8 @@ fn an_early_exit_is_noted_once_per_kernel() {
     for _ in 0..2 {
         assert_eq!(launch(early, 128, 0, &[]), 0);
     }
-    let records = records();
-    assert_eq!(records.matches(r#""record":"note""#).count(), 1);
-    assert!(
-        records.contains("78 threads of 128 had exited"),
-        "{records}"
-    );
-    assert!(!records.contains("fault"), "{records}");
+    let lines = records();
+    assert_eq!(lines.matches(r#""record":"note""#).count(), 1);
+    assert!(lines.contains("78 threads of 128 had exited"), "{lines}");
+    assert!(!lines.contains("fault"), "{lines}");
 }

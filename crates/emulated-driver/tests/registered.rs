@@ -165,14 +165,14 @@ fn what_is_asked_about_it_agrees() {
     );
     let device_pointer = |address: u64| {
         let mut device = 0u64;
-        let asked =
+        let answer =
             cu!(cuMemHostGetDevicePointer_v2(&mut device => *mut u64, address => u64, 0 => c_uint));
-        (asked, device)
+        (answer, device)
     };
     let attribute = |attribute: c_int| {
         let mut value = 0u64;
-        let asked = cu!(cuPointerGetAttribute(&mut value => *mut u64, attribute => c_int, start + 8 => u64));
-        (asked, value)
+        let answer = cu!(cuPointerGetAttribute(&mut value => *mut u64, attribute => c_int, start + 8 => u64));
+        (answer, value)
     };
     assert_eq!(device_pointer(start).0, INVALID_VALUE);
     assert_eq!(register(start, 100), 0);

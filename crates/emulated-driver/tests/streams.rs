@@ -140,7 +140,8 @@ fn events_have_times() {
     context();
     let [start, end] = [event(), event()];
     let mut millis = 0f32;
-    let elapsed = |millis: &mut f32| cu!(cuEventElapsedTime(millis => *mut f32, start => Handle, end => Handle));
+    let elapsed =
+        |to: &mut f32| cu!(cuEventElapsedTime(to => *mut f32, start => Handle, end => Handle));
     assert_eq!(elapsed(&mut millis), 400);
     for event in [start, end] {
         assert_eq!(cu!(cuEventRecord(event => Handle, 0 => Handle)), 0);

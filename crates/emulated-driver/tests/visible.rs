@@ -15,9 +15,8 @@ fn bus(device: c_int) -> c_int {
     assert_eq!(asked, 0);
     let by_id = cu!(cuDeviceGetByPCIBusId(&mut found => *mut c_int, id.as_ptr() => *const c_char));
     assert_eq!((by_id, found), (0, device));
-    let asked =
-        cu!(cuDeviceGetAttribute(&mut attribute => *mut c_int, 33 => c_int, device => c_int));
-    assert_eq!(asked, 0);
+    let bus = cu!(cuDeviceGetAttribute(&mut attribute => *mut c_int, 33 => c_int, device => c_int));
+    assert_eq!(bus, 0);
     // SAFETY: the driver has written a text into the array.
     let id = unsafe { CStr::from_ptr(id.as_ptr()) }.to_str().unwrap();
     assert_eq!(id, format!("0000:{attribute:02X}:00.0"));
@@ -44,10 +43,10 @@ fn a_program_finds_the_devices_of_the_list_in_its_order() {
         cu!(cuDeviceGetByPCIBusId(&mut device => *mut c_int, hidden.as_ptr() => *const c_char)),
         101
     );
-    let uuid = |device| {
+    let uuid = |number| {
         let mut uuid = [0u8; 16];
         assert_eq!(
-            cu!(cuDeviceGetUuid_v2(&mut uuid => *mut [u8; 16], device => c_int)),
+            cu!(cuDeviceGetUuid_v2(&mut uuid => *mut [u8; 16], number => c_int)),
             0
         );
         uuid[0]

@@ -45,7 +45,7 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
             let mut listed: Vec<String> = candidates
                 .iter()
                 .take(MAX_LISTED)
-                .map(|name| shortened(name).into_owned())
+                .map(|candidate| shortened(candidate).into_owned())
                 .collect();
             let more = candidates.len() - listed.len();
             if more > 0 {
@@ -96,8 +96,8 @@ mod tests {
         let end = suggestion("double", [long.as_str()]);
         assert_eq!(end, format!("there are: {}...", "x".repeat(100)));
         let many: Vec<String> = (0..100_000).map(|i| format!("kernel_{i:090}")).collect();
-        let end = suggestion("double", many.iter().map(String::as_str));
-        assert!(end.ends_with("9, and 99970 more"), "{end}");
-        assert!(end.len() < 5000);
+        let of_many = suggestion("double", many.iter().map(String::as_str));
+        assert!(of_many.ends_with("9, and 99970 more"), "{of_many}");
+        assert!(of_many.len() < 5000);
     }
 }

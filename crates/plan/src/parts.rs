@@ -30,8 +30,8 @@ impl Rect {
 
     /// Whether the other lies in it.
     pub fn contains(&self, other: &Rect) -> bool {
-        let contains = |range: &Range<u64>, other: &Range<u64>| {
-            range.start <= other.start && other.end <= range.end
+        let contains = |outer: &Range<u64>, inner: &Range<u64>| {
+            outer.start <= inner.start && inner.end <= outer.end
         };
         contains(&self.rows, &other.rows) && contains(&self.columns, &other.columns)
     }

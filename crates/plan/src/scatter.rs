@@ -47,9 +47,9 @@ impl Plan {
                 device: part.device,
             });
         }
-        let ids = scattered.parts.iter().map(|&(id, _)| id).collect();
+        let declared = scattered.parts.iter().map(|&(id, _)| id).collect();
         self.scattered.push(scattered);
-        Ok(ids)
+        Ok(declared)
     }
 
     /// Adds a saved one, whose parts are declared.
@@ -102,7 +102,7 @@ impl Plan {
     /// The buffers whose memory a buffer is in: its parts if it is scattered, else itself.
     pub fn memory_of(&self, id: BufferId) -> Vec<BufferId> {
         match self.scattered(id) {
-            Some(scattered) => scattered.parts.iter().map(|&(id, _)| id).collect(),
+            Some(scattered) => scattered.parts.iter().map(|&(part, _)| part).collect(),
             None => vec![id],
         }
     }

@@ -375,7 +375,7 @@ pub fn chunks(planes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>>
 /// Part `number` of `all` in `of` parts, as even as possible: longer ones come first.
 fn share(all: &Range<u64>, number: u64, of: u64) -> Range<u64> {
     let len = all.end - all.start;
-    let start = |number: u64| all.start + number * (len / of) + number.min(len % of);
+    let start = |part: u64| all.start + part * (len / of) + part.min(len % of);
     start(number)..start(number + 1)
 }
 

@@ -138,9 +138,9 @@ impl Function {
                 number => takes == number || takes == Kind::Bits,
             };
             let arg = &args[position];
-            let wrong = |arg, expected| ArgsError::Type {
+            let wrong = |has, expected| ArgsError::Type {
                 position,
-                arg,
+                arg: has,
                 param: index,
                 expected,
             };
@@ -148,9 +148,9 @@ impl Function {
                 return Err(wrong(arg.describe(given), param.describe()));
             }
             if given == Kind::Pointer
-                && let Some((given, expected)) = arg.other_elements(param)
+                && let Some((has, expected)) = arg.other_elements(param)
             {
-                return Err(wrong(given, expected));
+                return Err(wrong(has, expected));
             }
         }
         Ok(())
@@ -220,7 +220,9 @@ impl ArgType {
             )),
             // Through a pointer, integers of another width may be meant.
             (ArgType::Pointer(has), None, Some(wants)) => (has.is_other(wants)
-                && [has.name, wants].into_iter().any(|ty| ty.starts_with('f')))
+                && [has.name, wants]
+                    .into_iter()
+                    .any(|element| element.starts_with('f')))
             .then(|| format!("a buffer of {}", has.name)),
             (ArgType::Slice(has), None, Some(_)) => Some(format!(
                 "a slice of {}, which is a pointer without `.slice()`",

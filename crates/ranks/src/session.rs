@@ -349,7 +349,7 @@ impl Shared {
 
     /// The next part of a rank in what all ranks do together.
     fn expect(&self, peer: &Peer, kind: Kind) -> Result<Vec<u8>, RanksError> {
-        let doing = |kind: Option<Kind>| match kind {
+        let doing = |last: Option<Kind>| match last {
             Some(Kind::Barrier) => "is at a barrier",
             Some(Kind::Gather) => "is at a gather",
             Some(Kind::Broadcast) => "is at a broadcast",

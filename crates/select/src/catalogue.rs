@@ -206,7 +206,7 @@ pub fn one_solution(
     variant: Option<&str>,
     own: &SubmissionArg,
 ) -> Result<(), CommandError> {
-    let first = |own: &[PathBuf]| own[0].display().to_string();
+    let first = |folders: &[PathBuf]| folders[0].display().to_string();
     match (variant, &own.submission[..]) {
         (Some(name), own @ [_, ..]) => Err(CommandError::Input(format!(
             "{flag} {name}: one solution runs, and --submission {} is named, too; leave out one",

@@ -154,7 +154,7 @@ impl Entry {
         let better = measured().filter(|measured| measured.beats_default());
         // As the table has them: what was read counts as what was just measured. Of equals the
         // first.
-        let ratio = |measured: &&Measured| (measured.vs_default * 1e4).round() as i64;
+        let ratio = |one: &&Measured| (one.vs_default * 1e4).round() as i64;
         let best = better.rev().max_by_key(ratio);
         let Some(best) = best.or(in_default).cloned() else {
             return;
@@ -294,9 +294,9 @@ impl Table {
             Some(same) => Some((same.1, ShapeBy::Measured(place(same.0)))),
             None => between(&found, own).or_else(|| nearest(&found, own)),
         };
-        let chosen = chosen.and_then(|(label, by)| {
+        let chosen = chosen.and_then(|(named, by)| {
             let mut shapes = variant.shapes.iter();
-            let launched = shapes.find(|shape| shape.label() == Some(label))?;
+            let launched = shapes.find(|shape| shape.label() == Some(named))?;
             Some(Shape { launched, by })
         });
         let can_run = |shape: &Variant| shape.runs(case, info, target(info, devices));

@@ -212,7 +212,7 @@ fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
 
 fn command(args: &EmulateArgs, library: &Library) -> Command {
     let mut path = library.folder.path().as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|list| !list.is_empty()) {
         path.push(":");
         path.push(others);
     }

@@ -62,10 +62,10 @@ fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
             }
         });
         let mut next = || times.next().unwrap_or(Err(Code::UNKNOWN));
-        let (start, end) = (next()?, next()?);
-        let micros = match end.checked_duration_since(start) {
+        let (began, ended) = (next()?, next()?);
+        let micros = match ended.checked_duration_since(began) {
             Some(time) => (time.as_secs_f64() * 1e6).max(1.0),
-            None => -start.duration_since(end).as_secs_f64() * 1e6,
+            None => -began.duration_since(ended).as_secs_f64() * 1e6,
         };
         Ok((micros / 1e3) as c_float)
     })

@@ -224,9 +224,9 @@ driver_api! {
         let name = text(name)?;
         put_variable(address, bytes, with(|driver| {
             let managed = driver.library_managed(library)?;
-            let address = *managed.get(&name).ok_or(Code::NOT_FOUND)?;
-            let (_, known) = driver.allocation(address).ok_or(Code::NOT_FOUND)?;
-            Ok((address, known.bytes as usize))
+            let found = *managed.get(&name).ok_or(Code::NOT_FOUND)?;
+            let (_, known) = driver.allocation(found).ok_or(Code::NOT_FOUND)?;
+            Ok((found, known.bytes as usize))
         })?)
     }
     fn cuKernelGetFunction(to: *mut Handle, kernel: Handle) {

@@ -81,8 +81,8 @@ impl Driver {
         let graph = capture.graph;
         let dependencies = capture.streams.get(&key).cloned().unwrap_or_default();
         let node = self.add_node(graph, work.clone(), dependencies)?;
-        if let Some(capture) = self.captures.get_mut(&id) {
-            capture.streams.insert(key, vec![node]);
+        if let Some(current) = self.captures.get_mut(&id) {
+            current.streams.insert(key, vec![node]);
         }
         Ok(true)
     }
@@ -164,9 +164,9 @@ impl Driver {
         let (graph, behind) = match graph {
             Some(given) => given,
             None => {
-                let graph = self.new_handle();
-                self.graphs.insert(graph, Graph::default());
-                (graph, Vec::new())
+                let new = self.new_handle();
+                self.graphs.insert(new, Graph::default());
+                (new, Vec::new())
             }
         };
         let capture = Capture {
@@ -185,18 +185,15 @@ impl Driver {
         if capture.origin != key {
             return Err(Code::STREAM_CAPTURE_UNMATCHED);
         }
-        let capture = self.captures.remove(&id).ok_or(Code::UNKNOWN)?;
-        let last = capture.streams.get(&key).cloned().unwrap_or_default();
-        let graph = self
-            .graphs
-            .get(&capture.graph)
-            .ok_or(Code::INVALID_HANDLE)?;
-        let error = match (capture.is_invalid, graph.are_all_before(&last)) {
+        let ended = self.captures.remove(&id).ok_or(Code::UNKNOWN)?;
+        let last = ended.streams.get(&key).cloned().unwrap_or_default();
+        let graph = self.graphs.get(&ended.graph).ok_or(Code::INVALID_HANDLE)?;
+        let error = match (ended.is_invalid, graph.are_all_before(&last)) {
             (true, _) => Code::STREAM_CAPTURE_INVALIDATED,
             (false, false) => Code::STREAM_CAPTURE_UNJOINED,
-            (false, true) => return Ok(capture.graph),
+            (false, true) => return Ok(ended.graph),
         };
-        self.graphs.remove(&capture.graph);
+        self.graphs.remove(&ended.graph);
         Err(error)
     }
 

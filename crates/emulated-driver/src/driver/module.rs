@@ -156,8 +156,8 @@ impl Driver {
         let context = known.context;
         let executable = Arc::clone(known.loaded.executable());
         let function = self.new_function(Owner::Module { module, context }, name, executable)?;
-        if let Some(known) = self.modules.get_mut(&module) {
-            known.functions.insert(name.to_owned(), function);
+        if let Some(owner) = self.modules.get_mut(&module) {
+            owner.functions.insert(name.to_owned(), function);
         }
         Ok(function)
     }

@@ -186,7 +186,7 @@ proptest! {
                 plan.copy_range(ids[buffer], read, ids[(buffer + 1) % 3], written, len).unwrap();
             } else {
                 // Several are independent, whatever they state.
-                let launch = |plan: &mut Plan| plan.launch("k", ONE, args![ids[buffer].slice_at(read, len), ids[buffer].range(written, len)]);
+                let launch = |part: &mut Plan| part.launch("k", ONE, args![ids[buffer].slice_at(read, len), ids[buffer].range(written, len)]);
                 plan.independent(|plan| (0..launches).try_for_each(|_| launch(plan))).unwrap();
             }
         }

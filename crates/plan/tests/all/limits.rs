@@ -40,10 +40,10 @@ fn names_without_end_are_refused() {
     let mut other = plan.clone();
     other.buffer(&long, Element::F32, 8);
     insta::assert_snapshot!(other.check().unwrap_err(), @"plan `long`: the name of a buffer, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
-    let mut other = plan.clone();
-    let u = other.buffer("u", Element::F32, 8);
-    other.output(&long, u);
-    insta::assert_snapshot!(other.check().unwrap_err(), @"plan `long`: the name of an output, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
+    let mut output = plan.clone();
+    let u = output.buffer("u", Element::F32, 8);
+    output.output(&long, u);
+    insta::assert_snapshot!(output.check().unwrap_err(), @"plan `long`: the name of an output, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
     plan.rename(&long);
     insta::assert_snapshot!(plan.check().unwrap_err(), @"plan `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`: the name of the plan, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
 
@@ -52,9 +52,12 @@ fn names_without_end_are_refused() {
     for name in ["long", &long[..200]] {
         let forged = saved.replace(&format!("\"{name}\""), &format!("{long:?}"));
         assert_ne!(forged, saved);
-        let error = serde_json::from_str::<Plan>(&forged).unwrap_err();
-        assert!(error.to_string().contains("has 2000000 bytes"), "{error}");
-        assert!(error.to_string().len() < 500);
+        let refused = serde_json::from_str::<Plan>(&forged).unwrap_err();
+        assert!(
+            refused.to_string().contains("has 2000000 bytes"),
+            "{refused}"
+        );
+        assert!(refused.to_string().len() < 500);
     }
 }
 
@@ -83,8 +86,11 @@ fn names_with_control_characters_are_refused() {
             let escaped = serde_json::to_string(&format!("a{control}b")).unwrap();
             let forged = saved.replace(&format!("\"{name}\""), &escaped);
             assert_ne!(forged, saved);
-            let error = serde_json::from_str::<Plan>(&forged).unwrap_err();
-            assert!(error.to_string().contains("control characters"), "{error}");
+            let refused = serde_json::from_str::<Plan>(&forged).unwrap_err();
+            assert!(
+                refused.to_string().contains("control characters"),
+                "{refused}"
+            );
         }
     }
 }

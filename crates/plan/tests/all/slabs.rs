@@ -21,11 +21,11 @@ fn stepped(slabs: &Slabs, planes: u64, halo: u64, steps: usize) -> Plan {
     let len = (planes * PITCH) as usize;
     let whole = plan.buffer("u", Element::F64, len);
     let mut u = slabs.scatter(&mut plan, whole).unwrap();
-    let whole = plan.scratch("u_next", Element::F64, len);
-    let mut u_next = slabs.scatter(&mut plan, whole).unwrap();
+    let whole_next = plan.scratch("u_next", Element::F64, len);
+    let mut u_next = slabs.scatter(&mut plan, whole_next).unwrap();
     for _ in 0..steps {
         slabs
-            .step(&mut plan, &[&u_next], |plan, device, some| {
+            .step(&mut plan, &[&u_next], |own, device, some| {
                 let around = some.start.saturating_sub(halo)..(some.end + halo).min(planes);
                 let args = match device % 2 {
                     0 => args![u.read(device, around), u_next.write(device, some)],
@@ -34,7 +34,7 @@ fn stepped(slabs: &Slabs, planes: u64, halo: u64, steps: usize) -> Plan {
                         u_next.within(device, View::Write, some)
                     ],
                 };
-                plan.launch("step", LaunchConfig::new(1, 1), args)
+                own.launch("step", LaunchConfig::new(1, 1), args)
             })
             .unwrap();
         (u, u_next) = (u_next, u);
@@ -47,8 +47,8 @@ fn stepped(slabs: &Slabs, planes: u64, halo: u64, steps: usize) -> Plan {
 /// The next values of planes from those around them: anything that depends on all of them.
 fn next(u: &[u64], plane: u64, halo: u64) -> u64 {
     let around = plane.saturating_sub(halo)..(plane + halo + 1).min(u.len() as u64);
-    around.fold(1, |sum, plane| {
-        sum.wrapping_mul(31).wrapping_add(u[plane as usize])
+    around.fold(1, |sum, other| {
+        sum.wrapping_mul(31).wrapping_add(u[other as usize])
     })
 }
 
@@ -152,8 +152,8 @@ proptest! {
             prop_assert_eq!(parts, share.clone().collect::<Vec<_>>());
             // Others have no plane of the interior.
             for other in slabs.devices().filter(|&other| other != device) {
-                let held = slabs.held(other);
-                prop_assert!(slabs.interior(device).all(|plane| !held.contains(&plane)));
+                let theirs = slabs.held(other);
+                prop_assert!(slabs.interior(device).all(|plane| !theirs.contains(&plane)));
             }
         }
     }

@@ -247,9 +247,9 @@ fn symbol<'a>(c: &mut Cursor<'_, 'a>) -> Result<(Name<'a>, bool)> {
     if name.text != "generic" || !c.eat('(') {
         return Ok((name, false));
     }
-    let name = c.word("a symbol")?;
+    let inner = c.word("a symbol")?;
     c.punct(')')?;
-    Ok((name, true))
+    Ok((inner, true))
 }
 
 /// `+n`, `-n`, `+-n`, any number of them, or nothing.

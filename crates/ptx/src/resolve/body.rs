@@ -301,8 +301,8 @@ impl<'p, 'a> Body<'p, 'a> {
                 continue;
             };
             return Some(match local {
-                Local::Reg(class, slot) => {
-                    let class = *class;
+                Local::Reg(declared, slot) => {
+                    let class = *declared;
                     let slot = *slot.get_or_insert_with(|| {
                         let count = self.function.registers.of_mut(class);
                         *count += 1;
@@ -321,8 +321,11 @@ impl<'p, 'a> Body<'p, 'a> {
                         *slots += count;
                         *slots - count
                     });
-                    let first = Reg { class, slot };
-                    Named::Vector(VectorReg { first, count })
+                    let start = Reg { class, slot };
+                    Named::Vector(VectorReg {
+                        first: start,
+                        count,
+                    })
                 }
                 Local::UnsupportedReg(what) => Named::UnsupportedReg(what),
                 Local::Param(symbol, size) => Named::Param(*symbol, *size),

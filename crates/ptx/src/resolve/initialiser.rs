@@ -31,9 +31,9 @@ pub(super) fn initialise(
     if let Some(partial) = image.partial {
         return Err(partial.incomplete());
     }
-    let (init, relocations) = (image.init, image.relocations);
+    let (values, relocations) = (image.init, image.relocations);
     let variable = &mut program.globals[id.0 as usize];
-    (variable.init, variable.relocations) = (init, relocations);
+    (variable.init, variable.relocations) = (values, relocations);
     Ok(())
 }
 

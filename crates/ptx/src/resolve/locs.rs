@@ -166,9 +166,9 @@ mod tests {
             comment_chain: vec![("src/mem/mod.rs", 1088, 18), ("lab/src/k.rs", 7, 5)],
             comment_path: Some("src/ptr/mod.rs"),
         });
-        let (files, _, locs) = locs.into_parts();
+        let (listed, _, locs) = locs.into_parts();
         let path = |loc: &SourceLoc| {
-            let file = files.iter().find(|file| file.number == loc.file);
+            let file = listed.iter().find(|file| file.number == loc.file);
             file.map(|file| file.path.as_str())
         };
         let paths: Vec<_> = locs.iter().map(path).collect();

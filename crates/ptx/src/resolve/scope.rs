@@ -70,7 +70,7 @@ impl<'a> Scope<'a> {
         let mut named = self.names.iter();
         let taken = named.find(|(name, (_, first))| {
             let is_in = || name.starts_with(prefix.text) && self.range_of(name).is_some();
-            let from_range = self.ranges.values().any(|(_, pos)| pos == first);
+            let from_range = self.ranges.values().any(|(_, at)| at == first);
             !from_range && is_in()
         });
         match taken {

@@ -136,8 +136,8 @@ fn reach(
                 follow(mentioned[id.0 as usize].len())?;
                 for entity in &mentioned[id.0 as usize] {
                     match *entity {
-                        Entity::Function(id) => open.push(Symbol::Function(id)),
-                        Entity::Global(id) => open.push(Symbol::Global(id)),
+                        Entity::Function(other) => open.push(Symbol::Function(other)),
+                        Entity::Global(other) => open.push(Symbol::Global(other)),
                         Entity::Shared(index) => reached.shared.push(index),
                         Entity::DynamicShared(index) => reached.dynamic.push(index),
                     }

@@ -103,13 +103,13 @@ fn nesting_is_limited() {
     ));
     let error = parse(&text).unwrap_err();
     assert_eq!(error.kind.to_string(), "blocks nest deeper than 64");
-    let text = format!(
+    let initialiser = format!(
         ".version 8.3 .global .u32 x[1] = {}1{};",
         "{".repeat(100_000),
         "}".repeat(100_000)
     );
     assert_eq!(
-        parse(&text).unwrap_err().kind.to_string(),
+        parse(&initialiser).unwrap_err().kind.to_string(),
         "initialiser nests deeper than 16"
     );
 }

@@ -292,10 +292,11 @@ fn layouts_without_end_are_refused() {
         .map(|i| format!(".visible .entry k{i}()\n{{\ncall f0;\nret;\n}}\n"))
         .collect();
     let text = format!("{HEAD}.shared .b8 s[4];\n.func f{count};\n{functions}{kernels}");
-    let message = refused(text);
+    let of_kernels = refused(text);
     assert!(
-        message.contains("counted for each of them, is") && message.contains("at most 8388608"),
-        "{message}"
+        of_kernels.contains("counted for each of them, is")
+            && of_kernels.contains("at most 8388608"),
+        "{of_kernels}"
     );
     assert!(began.elapsed() < std::time::Duration::from_secs(60));
 }

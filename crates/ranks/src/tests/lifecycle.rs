@@ -46,9 +46,9 @@ fn plain(_: usize) -> Hello {
 /// The results of all ranks' threads.
 fn all<T: Send>(ranks: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
-        let act = &act;
+        let shared = &act;
         let threads: Vec<_> = (0..ranks)
-            .map(|rank| scope.spawn(move || act(rank)))
+            .map(|rank| scope.spawn(move || shared(rank)))
             .collect();
         threads
             .into_iter()
@@ -360,8 +360,8 @@ fn what_is_not_sent_or_of_another_size_names_devices_and_ranks() {
     let error = links[0].receive(3, &mut [0; 4]).unwrap_err();
     insta::assert_snapshot!(error, @"device 3 (rank 1) sent nothing to device 0 (rank 0) within 0.05 s");
     links[3].send(0, &[1, 2]).unwrap();
-    let error = links[0].receive(3, &mut [0; 4]).unwrap_err();
-    insta::assert_snapshot!(error, @"device 3 (rank 1) sent 2 bytes to device 0 (rank 0), which expects 4");
+    let too_long = links[0].receive(3, &mut [0; 4]).unwrap_err();
+    insta::assert_snapshot!(too_long, @"device 3 (rank 1) sent 2 bytes to device 0 (rank 0), which expects 4");
     let ends = met(2, |session| {
         let rank = session.rank();
         let end = match rank {

@@ -30,14 +30,14 @@ impl FromStr for Gpus {
 
     fn from_str(text: &str) -> Result<Gpus, String> {
         let wrong = || "write all, how many from 1 on, or their numbers as in 0,2".to_owned();
-        let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
+        let number = |word: &str| word.parse::<u32>().map_err(|_| wrong());
         match text {
             "all" => Ok(Gpus::All),
             _ if text.contains(',') => {
                 let numbers = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
-                let twice = |(i, number): (usize, &u32)| numbers[..i].contains(number);
+                let twice = |(i, gpu): (usize, &u32)| numbers[..i].contains(gpu);
                 match numbers.iter().enumerate().find(|each| twice(*each)) {
-                    Some((_, number)) => Err(format!("GPU {number} is named twice")),
+                    Some((_, gpu)) => Err(format!("GPU {gpu} is named twice")),
                     None => Ok(Gpus::List(numbers)),
                 }
             }
@@ -113,10 +113,10 @@ impl Gpus {
                 sanitize: Sanitize::NONE,
                 ..Options::default()
             });
-            let device = Box::new(one.with_devices(chosen.len() as u32));
+            let emulated = Box::new(one.with_devices(chosen.len() as u32));
             return Ok(Joined {
-                gpus: vec![device.info().clone(); chosen.len()],
-                device,
+                gpus: vec![emulated.info().clone(); chosen.len()],
+                device: emulated,
                 route: None,
             });
         }
@@ -232,9 +232,9 @@ fn open(chosen: &[DeviceName]) -> Result<Joined, DeviceError> {
             route = route.max(Some(of_pair));
         }
     }
-    let gpus = group.gpus().iter().map(|gpu| gpu.info().clone());
+    let infos = group.gpus().iter().map(|gpu| gpu.info().clone());
     Ok(Joined {
-        gpus: gpus.collect(),
+        gpus: infos.collect(),
         device: Box::new(group),
         route,
     })

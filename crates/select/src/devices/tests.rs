@@ -26,9 +26,9 @@ fn what_is_there_is_taken_and_the_rest_explained() {
     assert!(chosen.cpu && chosen.devices.is_empty());
     insta::assert_snapshot!(chosen.absent[0].reason, @"no CUDA device: libcuda.so.1 not found");
 
-    let machine = with_gpu();
-    let chosen = machine.choose(&[]).unwrap();
-    assert!(chosen.cpu && chosen.devices.len() == 1 && chosen.absent.is_empty());
+    let equipped = with_gpu();
+    let on_gpu = equipped.choose(&[]).unwrap();
+    assert!(on_gpu.cpu && on_gpu.devices.len() == 1 && on_gpu.absent.is_empty());
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn the_emulated_device_stands_in_for_a_gpu() {
     let both = [Wanted::EMULATED, Wanted::CUDA];
     assert_eq!(machine.choose(&both).unwrap().devices.len(), 2);
 
-    let machine = with_emulated(without_gpu());
-    let chosen = machine.choose(&[]).unwrap();
+    let second = with_emulated(without_gpu());
+    let chosen = second.choose(&[]).unwrap();
     assert_eq!(chosen.absent[0].name, Wanted::CUDA);
     assert_eq!(names(chosen), [DeviceName::Emulated]);
 }
@@ -73,18 +73,21 @@ fn a_gpu_that_runs_no_kernel_is_none() {
     let refused = machine.choose_one(Some(Wanted::CUDA)).err().unwrap();
     assert!(matches!(refused, CommandError::Environment(_)), "{refused}");
     insta::assert_snapshot!(refused, @"--device cuda: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
-    let refused = Gpus::All.choose(&machine, None).unwrap_err();
-    insta::assert_snapshot!(refused, @"--gpus all: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
+    let all_refused = Gpus::All.choose(&machine, None).unwrap_err();
+    insta::assert_snapshot!(all_refused, @"--gpus all: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
 
     // Beside one that runs them it is passed over.
-    let machine = with(&[("Tesla T4", (7, 5)), ("A100", (8, 0)), ("A100", (8, 0))]);
-    let chosen = machine.choose(&[]).unwrap();
-    assert!(chosen.absent.is_empty());
-    assert_eq!(chosen.devices[0].name, DeviceName::Cuda(1));
-    let all = Gpus::All.choose(&machine, None);
+    let mixed = with(&[("Tesla T4", (7, 5)), ("A100", (8, 0)), ("A100", (8, 0))]);
+    let newer = mixed.choose(&[]).unwrap();
+    assert!(newer.absent.is_empty());
+    assert_eq!(newer.devices[0].name, DeviceName::Cuda(1));
+    let all = Gpus::All.choose(&mixed, None);
     assert_eq!(all.unwrap(), [DeviceName::Cuda(1), DeviceName::Cuda(2)]);
-    let refused = Gpus::Count(2).choose(&machine, None).unwrap_err();
-    assert!(refused.to_string().contains("Tesla T4"), "{refused}");
+    let two_refused = Gpus::Count(2).choose(&mixed, None).unwrap_err();
+    assert!(
+        two_refused.to_string().contains("Tesla T4"),
+        "{two_refused}"
+    );
 }
 
 #[test]
@@ -93,8 +96,8 @@ fn what_is_asked_for_must_be_there() {
     let failure = error(without_gpu(), Wanted::CUDA);
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
-    let failure = error(with_gpu(), DeviceName::Cuda(2).into());
-    insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
+    let third = error(with_gpu(), DeviceName::Cuda(2).into());
+    insta::assert_snapshot!(third, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
 }
 
 #[test]
@@ -103,6 +106,6 @@ fn only_what_is_named_is_chosen() {
     let twice = [Wanted::CUDA; 2];
     let chosen = machine.choose(&twice).unwrap();
     assert!(!chosen.cpu && chosen.devices.len() == 1);
-    let chosen = machine.choose(&[Wanted::Cpu]).unwrap();
-    assert!(chosen.cpu && chosen.devices.is_empty());
+    let on_cpu = machine.choose(&[Wanted::Cpu]).unwrap();
+    assert!(on_cpu.cpu && on_cpu.devices.is_empty());
 }

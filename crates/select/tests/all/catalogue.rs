@@ -18,24 +18,24 @@ fn names_that_are_not_there() {
     let labs = test_lab::labs();
     let failure = select(&labs, Some("doublin")).err().unwrap();
     insta::assert_snapshot!(failure, @"unknown lab `doublin`; did you mean `doubling`?");
-    let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
-    insta::assert_snapshot!(failure, @"--variant: unknown variant `nave`; did you mean `naive`?");
-    let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
-    insta::assert_snapshot!(failure, @"--variant: unknown shape `x3`; did you mean `x1`?");
-    let failure = params(&["n".to_owned()]).err().unwrap();
-    insta::assert_snapshot!(failure, @"--param: `n` is not a parameter: write name=value");
+    let unknown_variant = variants(&labs, &["nave".to_owned()]).err().unwrap();
+    insta::assert_snapshot!(unknown_variant, @"--variant: unknown variant `nave`; did you mean `naive`?");
+    let unknown_shape = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
+    insta::assert_snapshot!(unknown_shape, @"--variant: unknown shape `x3`; did you mean `x1`?");
+    let without_value = params(&["n".to_owned()]).err().unwrap();
+    insta::assert_snapshot!(without_value, @"--param: `n` is not a parameter: write name=value");
     let params = params(&["m=3".to_owned()]).unwrap().unwrap();
-    let failure = own_case(labs[0], &params).err().unwrap();
-    insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");
-    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
+    let unknown_parameter = own_case(labs[0], &params).err().unwrap();
+    insta::assert_snapshot!(unknown_parameter, @"--param: unknown parameter `m`; there are: n, steps");
+    assert_eq!(unknown_parameter.exit_code(), exit::codes::BAD_INPUT);
 }
 
 #[test]
 fn what_to_do_instead_is_said() {
     let labs = test_lab::labs();
-    let needs = |labs: &[&lab::Lab]| {
+    let needs = |some: &[&lab::Lab]| {
         let what = "export makes the students' copy of the course";
-        needs_solutions(labs, what, "this is one")
+        needs_solutions(some, what, "this is one")
     };
     assert!(has_solutions(&labs));
     assert_eq!(needs(&labs), Ok(()));
@@ -60,12 +60,12 @@ fn a_shape_is_named_like_a_variant() {
     let labs = test_lab::labs();
     let names = ["twofold@x4", "naive"].map(str::to_owned);
     let chosen = variants(&labs, &names).unwrap();
-    let names: Vec<&str> = chosen[0]
+    let chosen_names: Vec<&str> = chosen[0]
         .variants
         .iter()
         .map(|variant| &*variant.name)
         .collect();
-    assert_eq!(names, ["naive", "twofold@x4"]);
+    assert_eq!(chosen_names, ["naive", "twofold@x4"]);
     assert_eq!(variant(labs[0], "twofold@x4").unwrap().name, "twofold@x4");
 }
 

@@ -182,9 +182,9 @@ fn a_choice_is_explained() {
 #[test]
 fn a_shape_is_explained() {
     let gpu = gpu();
-    let entry = |gpu: &str, cells: u32, shape: &str| {
+    let entry = |card: &str, cells: u32, shape: &str| {
         format!(
-            "[[tuned]]\ngpu = \"{gpu}\"\nlab = \"doubling\"\nvariant = \"fast\"\ncase = \"{cells} numbers, 1 steps\"\n\
+            "[[tuned]]\ngpu = \"{card}\"\nlab = \"doubling\"\nvariant = \"fast\"\ncase = \"{cells} numbers, 1 steps\"\n\
              shape = \"{shape}\"\nunit = \"us\"\ndate = \"2026-11-22\"\ndriver = \"580\"\ncells = {cells}\n\
              tried = [{{ shape = \"{shape}\", step = 1.0, default_step = 2.0, vs_default = 2.0 }}]\n"
         )

@@ -110,9 +110,9 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
 #[test]
 fn between_two_sizes_the_shape_counts_that_loses_least_at_both() {
     let timed = |cells: u64, shape: &str, steps: &[(&str, f64)]| {
-        let tried = steps.iter().map(|(shape, step)| {
+        let tried = steps.iter().map(|(tried_shape, step)| {
             Tried::Measured(Measured {
-                shape: (*shape).to_owned(),
+                shape: (*tried_shape).to_owned(),
                 step: *step,
                 default_step: 1.0,
                 vs_default: 1.0 / step,
@@ -229,6 +229,6 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
         warnings[0]
     );
     // A student's copy has no variants, and warns of none.
-    let (usable, warnings) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
-    assert_eq!((usable, warnings.len()), (Table::default(), 0));
+    let (usable, none) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
+    assert_eq!((usable, none.len()), (Table::default(), 0));
 }
