@@ -185,7 +185,7 @@ impl CudaBuilder {
             &compiled.krate.folder,
             &mut Command::output,
         )?;
-        let build = |arch: NvvmArch| -> Result<(NvvmArch, BTreeMap<_, _>), Error> {
+        let build = &|arch: NvvmArch| -> Result<(NvvmArch, BTreeMap<_, _>), Error> {
             let folder = folder.join(arch.to_string());
             std::fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
             let codegen = Codegen {
@@ -208,7 +208,6 @@ impl CudaBuilder {
         };
         // Files are named by the architecture, so neither waits for the other.
         std::thread::scope(|scope| {
-            let build = &build;
             let threads: Vec<_> = archs
                 .iter()
                 .map(|&arch| scope.spawn(move || build(arch)))

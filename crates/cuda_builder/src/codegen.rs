@@ -313,7 +313,7 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
         if line.trim_start().starts_with(".file") {
             let relocated = places
                 .iter()
-                .fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
+                .fold(line.to_owned(), |text, (from, to)| text.replace(from, to));
             out.push_str(&relocated);
         } else {
             out.push_str(line);

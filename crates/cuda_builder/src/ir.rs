@@ -389,7 +389,7 @@ fn fenced_atomic(line: &str) -> Option<String> {
     })?;
     let position = line.split(", ").find(|part| part.starts_with("!dbg "));
     let position = position.map_or(String::new(), |position| format!(", {position}"));
-    let fence = |order: &str| format!("  fence syncscope(\"device\") {order}{position}");
+    let fence = |ordering: &str| format!("  fence syncscope(\"device\") {ordering}{position}");
     let relaxed = line.replacen(&order, " monotonic, align ", 1);
     let lines = [before.map(fence), Some(relaxed), after.map(fence)];
     Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
@@ -405,12 +405,12 @@ fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
         .split_once('"')
         .ok_or_else(|| unexpected("launch bounds", line))?;
     let mut conditions = section.split('|');
-    let section = conditions.next().unwrap_or_default();
-    let (section, parameters) = match section.split_once('~') {
-        Some((section, parameters)) => (section, Some(parameters.to_owned())),
-        None => (section, None),
+    let first = conditions.next().unwrap_or_default();
+    let (numbers, parameters) = match first.split_once('~') {
+        Some((numbers, parameters)) => (numbers, Some(parameters.to_owned())),
+        None => (first, None),
     };
-    let mut given = section.split('.');
+    let mut given = numbers.split('.');
     let mut marks = Marks {
         requires: conditions.map(str::to_owned).collect(),
         parameters,
@@ -422,24 +422,24 @@ fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
         *bound = number.ok_or_else(|| unexpected("launch bounds", line))?;
     }
     let [threads, blocks, registers, x, y, z] = bounds;
-    for mark in given {
-        match NvvmArch::of_name(mark) {
+    for name in given {
+        match NvvmArch::of_name(name) {
             Some(arch) => marks.capability = Some(arch),
-            None if mark == NO_PANIC => marks.must_not_panic = true,
+            None if name == NO_PANIC => marks.must_not_panic = true,
             None => return Err(unexpected("launch bounds", line)),
         }
     }
-    let mut line = before.to_owned();
+    let mut marked = before.to_owned();
     let mut add = |attribute: &str, is_given: bool, value: String| {
         if is_given {
-            line.push_str(&format!(" \"nvvm.{attribute}\"=\"{value}\""));
+            marked.push_str(&format!(" \"nvvm.{attribute}\"=\"{value}\""));
         }
     };
     add("maxntid", threads > 0, threads.to_string());
     add("minctasm", blocks > 0, blocks.to_string());
     add("maxnreg", registers > 0, registers.to_string());
     add("cluster_dim", x > 0, format!("{x},{y},{z}"));
-    Ok((line + after, marks))
+    Ok((marked + after, marks))
 }
 
 #[cfg(test)]

@@ -168,8 +168,8 @@ impl Prebuilt {
             let option = if name == "debug" { "debuginfo" } else { name };
             rustc.arg(format!("-C{option}={value}"));
         }
-        for folder in &self.folders {
-            rustc.arg(format!("-Ldependency={}", folder.display()));
+        for dependencies in &self.folders {
+            rustc.arg(format!("-Ldependency={}", dependencies.display()));
         }
         for (name, file) in &self.externs {
             let options = if LIBRARY.contains(&name.as_str()) {

@@ -118,8 +118,8 @@ fn slices_are_pointer_and_length_and_read_only() {
         !ptx.contains(env!("CARGO_MANIFEST_DIR")),
         "file names are relative"
     );
-    let parameters = "\n// cuda_std.parameters scale~a: f32~x: &[f32]~y: *mut f32\n";
-    assert!(ptx.ends_with(parameters), "{ptx}");
+    let comment = "\n// cuda_std.parameters scale~a: f32~x: &[f32]~y: *mut f32\n";
+    assert!(ptx.ends_with(comment), "{ptx}");
 }
 
 #[test]
@@ -361,11 +361,14 @@ fn clusters_reach_each_others_shared_memory() {
             .any(|line| line.contains("1091567616"))
     );
 
-    let ptx = read(NvvmArch::Compute80);
-    let entries: Vec<_> = ptx.lines().filter(|line| line.contains(".entry")).collect();
+    let older = read(NvvmArch::Compute80);
+    let entries: Vec<_> = older
+        .lines()
+        .filter(|line| line.contains(".entry"))
+        .collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert!(
-        instructions(&ptx, "st.global.b32")
+        instructions(&older, "st.global.b32")
             .iter()
             .any(|line| line.contains("1090519040"))
     );
@@ -719,11 +722,13 @@ fn folders_without_a_library_are_named() {
 
     let folder = krate("fixture_malformed", "");
     std::fs::write(folder.join("Cargo.toml"), "[package\n").unwrap();
-    let error = build(&folder).unwrap_err();
-    assert!(matches!(error, Error::Manifest { .. }), "{error}");
+    let malformed = build(&folder).unwrap_err();
+    assert!(matches!(malformed, Error::Manifest { .. }), "{malformed}");
     assert!(
-        error.to_string().contains("fixture_malformed/Cargo.toml"),
-        "{error}"
+        malformed
+            .to_string()
+            .contains("fixture_malformed/Cargo.toml"),
+        "{malformed}"
     );
 }
 
@@ -792,8 +797,8 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     // rustc, opt, llc.
     assert_eq!(programs, 3);
     // File names, and names mangled with the crate's name, differ.
-    let code = |ptx: &str| {
-        ptx.lines()
+    let code = |text: &str| {
+        text.lines()
             .filter(|line| !line.contains(".file") && !line.contains(".loc"))
             .map(|line| match line.split_once("_RNv") {
                 Some((before, _)) => before.to_owned(),
@@ -804,12 +809,12 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     assert_eq!(code(&ptx.unwrap()), code(&expected));
 
     // The sine is a function of a library, which only a second run of rustc takes in.
-    let (ptx, programs) = compile(&kernel("unsafe { *x = GpuFloat::sin(*x) };"));
-    assert_eq!(instructions(&ptx.unwrap(), ".extern .func"), [""; 0]);
-    assert_eq!(programs, 6);
+    let (with_sine, twice) = compile(&kernel("unsafe { *x = GpuFloat::sin(*x) };"));
+    assert_eq!(instructions(&with_sine.unwrap(), ".extern .func"), [""; 0]);
+    assert_eq!(twice, 6);
 
-    let (broken, programs) = compile(&kernel("let i: u32 = 1.5;"));
-    assert_eq!(programs, 1);
+    let (broken, rustc_alone) = compile(&kernel("let i: u32 = 1.5;"));
+    assert_eq!(rustc_alone, 1);
     let message = broken.unwrap_err().to_string();
     assert!(message.contains("--> lib.rs:6:30"), "{message}");
 }
@@ -1077,8 +1082,8 @@ fn one_compile_serves_several_architectures() {
 
     for name in ["sm_90", "compute_90"] {
         let by_arch = format!("#[cfg(target_feature = \"{name}\")]\npub fn g() {{}}");
-        let folder = krate("fixture_archs", &format!("{source}\n{by_arch}"));
-        let refused = build_groups(&folder).unwrap_err().to_string();
+        let by_name = krate("fixture_archs", &format!("{source}\n{by_arch}"));
+        let refused = build_groups(&by_name).unwrap_err().to_string();
         let line = source.lines().count() + 1;
         assert!(
             refused.contains(&format!("fixture_archs/src/lib.rs:{line}: `cfg(")),
@@ -1167,7 +1172,7 @@ fn options_change_the_instructions() {
     let (ll, module) = (folder.join("out.ll"), folder.join("final.ll"));
     let _ = (std::fs::remove_file(&ll), std::fs::remove_file(&module));
     let fast = built(|builder| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixture_options");
+        let options = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixture_options");
         builder
             .debug(DebugInfo::None)
             .ftz(true)
@@ -1175,7 +1180,7 @@ fn options_change_the_instructions() {
             .fast_div(true)
             .fma_contraction(true)
             .emit_llvm_ir(true)
-            .final_module_path(folder.join("final.ll"))
+            .final_module_path(options.join("final.ll"))
             .build_args(&["--offline"])
     });
     for approximate in [

@@ -33,7 +33,7 @@ fn integer(x: f64, unit: i32) -> i128 {
 
 /// The quotient nearest to `x / y`, of two the even one, and `x` minus that times `y`: exactly.
 fn nearest_quotient(x: f64, y: f64) -> (i128, f64) {
-    let exponent = |x: f64| ((x.to_bits() >> 52) & 0x7ff) as i32 - 1075;
+    let exponent = |value: f64| ((value.to_bits() >> 52) & 0x7ff) as i32 - 1075;
     let unit = exponent(x).min(exponent(y));
     let (x, y) = (integer(x, unit), integer(y, unit));
     let (below, rest) = (x.div_euclid(y), x.rem_euclid(y));
@@ -41,8 +41,8 @@ fn nearest_quotient(x: f64, y: f64) -> (i128, f64) {
     let twice = (2 * rest).cmp(&y.abs());
     let is_above = twice.is_gt() || twice.is_eq() && below % 2 != 0;
     let quotient = if is_above { below + y.signum() } else { below };
-    let rest = x - quotient * y;
-    (quotient, rest as f64 * 2f64.powi(unit))
+    let remainder = x - quotient * y;
+    (quotient, remainder as f64 * 2f64.powi(unit))
 }
 
 #[test]
@@ -70,17 +70,17 @@ fn remainders_are_exact_and_quotients_have_their_sign_and_last_bits() {
         largest = largest.max(quotient.abs());
 
         let (x, y) = (x as f32, y as f32);
-        let (quotient, rest) = nearest_quotient(x.into(), y.into());
+        let (narrow_quotient, narrow_rest) = nearest_quotient(x.into(), y.into());
         // SAFETY: the pointer is a variable's; `remainderf` has no obligation.
-        let found = unsafe { (raw::remquof(x, y, &mut bits), raw::remainderf(x, y)) };
+        let narrow = unsafe { (raw::remquof(x, y, &mut bits), raw::remainderf(x, y)) };
         assert_eq!(
-            (f64::from(found.0), f64::from(found.1)),
-            (rest, rest),
+            (f64::from(narrow.0), f64::from(narrow.1)),
+            (narrow_rest, narrow_rest),
             "{x:e}, {y:e}"
         );
         assert_eq!(
             i128::from(bits),
-            quotient % (1 << 31),
+            narrow_quotient % (1 << 31),
             "quotient of {x:e}, {y:e}"
         );
     }

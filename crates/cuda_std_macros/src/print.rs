@@ -156,12 +156,12 @@ fn value(spec: &str) -> Option<TokenStream> {
             rest = after;
         }
     }
-    let digits = |rest: &mut &str| {
-        let end = rest
+    let digits = |text: &mut &str| {
+        let end = text
             .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (digits, after) = rest.split_at(end);
-        *rest = after;
+            .unwrap_or(text.len());
+        let (digits, after) = text.split_at(end);
+        *text = after;
         digits.to_owned()
     };
     flags += &digits(&mut rest);

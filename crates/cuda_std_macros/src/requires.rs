@@ -44,11 +44,13 @@ fn translate(
     let refuse = || Err(Error::new_spanned(expression, USAGE));
     let parameter = |name: &Expr| {
         let Expr::Path(path) = name else { return None };
-        let name = path.path.get_ident()?;
+        let ident = path.path.get_ident()?;
         parameters
             .iter()
             .find_map(|(pattern, ty, index)| match pattern {
-                Pat::Ident(pattern) if pattern.ident == *name => Some((name.clone(), *ty, *index)),
+                Pat::Ident(pattern) if pattern.ident == *ident => {
+                    Some((ident.clone(), *ty, *index))
+                }
                 _ => None,
             })
     };

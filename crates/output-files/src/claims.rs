@@ -177,8 +177,8 @@ mod tests {
         assert!(!target.exists());
         drop(document);
         let first = OutputFile::create("--gif", &target).unwrap();
-        let said = OutputFile::create("--gif", &target).unwrap_err();
-        assert!(said.to_string().ends_with(": is named twice"), "{said}");
+        let twice = OutputFile::create("--gif", &target).unwrap_err();
+        assert!(twice.to_string().ends_with(": is named twice"), "{twice}");
         first.finish().unwrap();
         OutputFile::create("--gif", &target).unwrap();
     }

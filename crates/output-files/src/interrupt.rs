@@ -80,14 +80,14 @@ impl Unfinished {
     pub(crate) fn make<T: AsRef<Path>>(
         make: impl FnMut() -> io::Result<T>,
     ) -> io::Result<(T, Option<File>, Unfinished)> {
-        let made = Unfinished::register(
+        let registered = Unfinished::register(
             || locked(make),
             |(made, _)| Leftover {
                 path: made.as_ref().to_owned(),
                 is_kept_if_full: false,
             },
         )?;
-        let ((made, lock), unfinished) = made;
+        let ((made, lock), unfinished) = registered;
         Ok((made, lock, unfinished))
     }
 

@@ -367,9 +367,9 @@ mod tests {
         let failure = OutputFile::create("--out", Path::new("no/such/wave.gif")).unwrap_err();
         insta::assert_snapshot!(failure, @"--out no/such/wave.gif: there is no folder no/such; create it first");
         assert!(matches!(failure, OutputError::Path { .. }));
-        let failure = OutputFile::create("--out", Path::new("Cargo.toml/a.gif")).unwrap_err();
-        insta::assert_snapshot!(failure, @"--out Cargo.toml/a.gif: Cargo.toml is not a folder; name another");
-        let failure = OutputFile::create("--out", Path::new("src")).unwrap_err();
-        insta::assert_snapshot!(failure, @"--out src: is a folder; name a file in it");
+        let below_file = OutputFile::create("--out", Path::new("Cargo.toml/a.gif")).unwrap_err();
+        insta::assert_snapshot!(below_file, @"--out Cargo.toml/a.gif: Cargo.toml is not a folder; name another");
+        let folder = OutputFile::create("--out", Path::new("src")).unwrap_err();
+        insta::assert_snapshot!(folder, @"--out src: is a folder; name a file in it");
     }
 }

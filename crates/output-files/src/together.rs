@@ -35,8 +35,8 @@ impl OutputFiles {
             .take_while(|folder| !folder.exists())
             .map(Path::to_owned)
             .collect();
-        for folder in missing.into_iter().rev() {
-            let made = MadeFolder::make(&folder).map_err(|error| not_written(&folder, error))?;
+        for above in missing.into_iter().rev() {
+            let made = MadeFolder::make(&above).map_err(|error| not_written(&above, error))?;
             self.folders.insert(0, made);
         }
         let mut file = OutputFile::beside(folder, target).map_err(failed)?;

@@ -53,10 +53,10 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
         LABELS.max(10.0 + CHARACTER * longest.unwrap_or(0) as f64)
     };
     let note = |rung: &Rung| format!("{} {}", three(rung.value), rung.note);
-    let longest = rungs
+    let notes = rungs
         .iter()
         .map(|rung| note(rung).trim_end().chars().count());
-    let values = VALUE.max(12.0 + CHARACTER * longest.max().unwrap_or(0) as f64);
+    let values = VALUE.max(12.0 + CHARACTER * notes.max().unwrap_or(0) as f64);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for group in rungs.chunk_by(|a, b| a.group == b.group) {

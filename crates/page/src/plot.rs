@@ -133,7 +133,8 @@ impl Plot {
             .x_label_area_size(48)
             .y_label_area_size(size.y_labels)
             .build_cartesian_2d(x, y)?;
-        let style = |size: u32, colour: &RGBColor| ("sans-serif", size).into_font().color(colour);
+        let style =
+            |points: u32, colour: &RGBColor| ("sans-serif", points).into_font().color(colour);
         let (x_tick, y_tick) = (self.x.tick, self.y.tick);
         chart
             .configure_mesh()
@@ -169,8 +170,11 @@ impl Plot {
                     chart.draw_series(dashes)?;
                 }
                 Shape::Bars => {
-                    let bar = |(x, y): &(f64, f64)| {
-                        Rectangle::new([(x - 0.46, 0.0), (x + 0.46, *y)], colour.filled())
+                    let bar = |(middle, height): &(f64, f64)| {
+                        Rectangle::new(
+                            [(middle - 0.46, 0.0), (middle + 0.46, *height)],
+                            colour.filled(),
+                        )
                     };
                     chart.draw_series(points.iter().map(bar))?;
                 }
@@ -185,11 +189,11 @@ impl Plot {
                 chart.draw_series(points.iter().map(mark))?;
             }
         }
-        for (x, y, label) in &self.texts {
+        for (at_x, at_y, label) in &self.texts {
             let style = style(13, &MUTED).pos(Pos::new(HPos::Left, VPos::Bottom));
             chart.draw_series(std::iter::once(Text::new(
                 escape::plain(label),
-                (*x, *y),
+                (*at_x, *at_y),
                 style,
             )))?;
         }
@@ -206,16 +210,16 @@ fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
     if chunk <= 4 {
         return points.to_vec();
     }
-    let ends = |points: &[(f64, f64)]| {
-        let by_height = |a: &&usize, b: &&usize| points[**a].1.total_cmp(&points[**b].1);
-        let all: Vec<usize> = (0..points.len()).collect();
-        let mut kept = vec![0, points.len() - 1];
+    let ends = |four: &[(f64, f64)]| {
+        let by_height = |a: &&usize, b: &&usize| four[**a].1.total_cmp(&four[**b].1);
+        let all: Vec<usize> = (0..four.len()).collect();
+        let mut kept = vec![0, four.len() - 1];
         kept.extend(all.iter().min_by(by_height));
         kept.extend(all.iter().max_by(by_height));
         kept.sort_unstable();
         kept.dedup();
         kept.into_iter()
-            .map(|index| points[index])
+            .map(|index| four[index])
             .collect::<Vec<_>>()
     };
     points.chunks(chunk).flat_map(ends).collect()
@@ -229,8 +233,8 @@ fn as_wide_as_the_page(svg: &str, size: Size) -> String {
         .strip_prefix(&start)
         .and_then(|rest| rest.split_once('"'))
     {
-        let size = format!("{start}{height}\" ");
-        text = text.replacen(&size, "<svg role=\"img\" ", 1);
+        let sized = format!("{start}{height}\" ");
+        text = text.replacen(&sized, "<svg role=\"img\" ", 1);
     }
     text.replace("font-family=\"sans-serif\" ", "")
 }
@@ -325,7 +329,7 @@ mod tests {
             (points[0], points.last().copied().as_ref())
         );
         assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
-        let most = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
+        let most = |some: &[(f64, f64)]| some.iter().map(|p| p.1).fold(0.0, f64::max);
         assert_eq!(most(&thin), most(&points));
         assert_eq!(thinned(&points[..50], 100), points[..50]);
     }

@@ -369,7 +369,7 @@ mod tests {
             "{summary:?}"
         );
         // All of them are results, with single runs or with means.
-        assert!(summaries.all(|summary| summary.doubts.is_empty()));
+        assert!(summaries.all(|other| other.doubts.is_empty()));
     }
 
     #[test]
@@ -423,9 +423,9 @@ mod tests {
             "{count}"
         );
         // Samples that never stop drifting are not a result.
-        let summary = collect(RULE, |index| 100.0 + 0.2 * index as f64);
+        let drifting = collect(RULE, |index| 100.0 + 0.2 * index as f64);
         assert!(
-            summary
+            drifting
                 .doubts
                 .iter()
                 .any(|doubt| matches!(doubt, Doubt::Drifting { .. }))
@@ -470,15 +470,15 @@ mod tests {
         };
         let began = Instant::now();
         let mut noise = Noise::new(7);
-        let summary = rule
+        let stopped = rule
             .collect(|_| {
                 std::thread::sleep(Duration::from_millis(1));
                 Ok::<_, ()>(Duration::from_secs_f64(1e-3 * noise.with_tail(0.8)))
             })
             .unwrap();
         assert!(began.elapsed() >= rule.patience);
-        assert!(summary.samples_s.len() >= 10);
-        let doubts = &summary.doubts;
+        assert!(stopped.samples_s.len() >= 10);
+        let doubts = &stopped.doubts;
         assert!(matches!(doubts[0], Doubt::Unsettled { .. }), "{doubts:?}");
     }
 
@@ -522,12 +522,12 @@ mod tests {
         assert!(slow([1.0, 1.0, 1.0, 1.02]).samples_s.len() > 6);
         // A row with an outlier can still be compared with another such row.
         let with_outlier = |first: usize| {
-            let summary = rule.collect(|index| {
+            let collected = rule.collect(|index| {
                 std::thread::sleep(Duration::from_millis(15));
                 let time = if index == first { 1.009 } else { 1.0 };
                 Ok::<_, ()>(Duration::from_secs_f64(time))
             });
-            summary.unwrap().samples_s
+            collected.unwrap().samples_s
         };
         let (old, new) = (with_outlier(2), with_outlier(4));
         assert_eq!((old.len(), new.len()), (11, 11));

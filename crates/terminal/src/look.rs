@@ -15,14 +15,14 @@ fn lines(text: &str, indent: usize, columns: usize) -> Vec<String> {
     let (first, further) = (" ".repeat(indent), " ".repeat(indent + 2));
     let mut lines = Vec::new();
     for line in text.trim_end().lines() {
-        let indent = if lines.is_empty() { &first } else { &further };
+        let lead = if lines.is_empty() { &first } else { &further };
         let options = textwrap::Options::new(columns)
             // Names of cases and variants stay whole.
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
-            .initial_indent(indent)
+            .initial_indent(lead)
             .subsequent_indent(&further);
         let wrapped = textwrap::wrap(line.trim_end(), options).into_iter();
-        lines.extend(wrapped.map(|line| line.into_owned()));
+        lines.extend(wrapped.map(|part| part.into_owned()));
     }
     lines
 }
@@ -91,12 +91,12 @@ impl Look {
             .lines()
             .map(|line| textwrap::fill(line, &options))
             .collect();
-        let text = lines.join("\n");
+        let filled = lines.join("\n");
         let painted = match kind {
             "error:" => self.bad(kind),
             _ => self.caution(kind),
         };
-        painted + &text[kind.len()..]
+        painted + &filled[kind.len()..]
     }
 
     /// The first lines of a wrapped text; the last of them ends in dots if there are more.

@@ -402,9 +402,9 @@ mod tests {
             columns: 5,
             ..Look::PLAIN
         };
-        let mut table = Columns::new(narrow, [Align::Left, Align::Right]);
-        table.row(["loads", "3,264"]);
-        assert_eq!(table.render(0), "loads  3,264");
+        let mut of_text = Columns::new(narrow, [Align::Left, Align::Right]);
+        of_text.row(["loads", "3,264"]);
+        assert_eq!(of_text.render(0), "loads  3,264");
     }
 
     #[test]

@@ -177,14 +177,14 @@ impl Numbers {
         if shape == Some("small") && self.n > 50 {
             return Err(PlanError::unsupported("it takes at most 50 numbers").into());
         }
-        let mut launch = |kernel: &str, times: u64| -> Result<(), Error> {
+        let mut launch = |entry: &str, times: u64| -> Result<(), Error> {
             for _ in 0..times {
                 if shape == Some("slow") {
                     for _ in 0..9 {
                         plan.fill(x, 0)?;
                     }
                 }
-                plan.launch(kernel, LaunchConfig::new(1, 1), args![x])?;
+                plan.launch(entry, LaunchConfig::new(1, 1), args![x])?;
             }
             Ok(())
         };

@@ -32,11 +32,11 @@ pub fn field_names<'v>(value: &'v serde_json::Value, left_out: &[&str]) -> Vec<&
         serde_json::Value::Object(fields) => fields
             .iter()
             .filter(|(name, _)| !left_out.contains(&name.as_str()))
-            .flat_map(|(name, value)| [vec![name.as_str()], field_names(value, left_out)].concat())
+            .flat_map(|(name, below)| [vec![name.as_str()], field_names(below, left_out)].concat())
             .collect(),
         serde_json::Value::Array(values) => values
             .iter()
-            .flat_map(|value| field_names(value, left_out))
+            .flat_map(|below| field_names(below, left_out))
             .collect(),
         _ => Vec::new(),
     }

@@ -126,8 +126,8 @@ fn parts<'l>(lines: &mut impl Iterator<Item = &'l str>, depth: usize) -> Vec<Par
                 .split(", ")
                 .filter_map(|field| field.split_once(": "));
             part.fields = fields
-                .map(|(name, ty)| Part {
-                    name: name.to_owned(),
+                .map(|(field, ty)| Part {
+                    name: field.to_owned(),
                     ty: ty.to_owned(),
                     ..Part::default()
                 })
@@ -192,20 +192,20 @@ impl Pages {
     /// A type as JSON has it.
     fn json(&mut self, page: &str, ty: &str) -> String {
         let inner = |outer: &str| ty.strip_prefix(outer)?.strip_suffix('>');
-        if let Some(ty) = inner("Option<") {
+        if let Some(of) = inner("Option<") {
             // TOML has no `null`.
             let missing = if page == "lab-toml.md" {
                 ", or left out"
             } else {
                 " or `null`"
             };
-            return format!("{}{missing}", self.json(page, ty));
+            return format!("{}{missing}", self.json(page, of));
         }
-        if let Some(ty) = inner("Box<").or(inner("Spanned<")) {
-            return self.json(page, ty);
+        if let Some(of) = inner("Box<").or(inner("Spanned<")) {
+            return self.json(page, of);
         }
-        if let Some(ty) = inner("Vec<").or(inner("BTreeSet<")) {
-            return format!("list: {}", self.json(page, ty));
+        if let Some(of) = inner("Vec<").or(inner("BTreeSet<")) {
+            return format!("list: {}", self.json(page, of));
         }
         if let Some(inner) = inner("BTreeMap<") {
             let (_, value) = inner.split_once(", ").expect("key and value");
@@ -218,7 +218,7 @@ impl Pages {
             let types: Vec<String> = pair
                 .trim_end_matches(')')
                 .split(", ")
-                .map(|ty| self.json(page, ty))
+                .map(|one| self.json(page, one))
                 .collect();
             return format!("list: {}", types.join(", "));
         }
@@ -237,7 +237,7 @@ impl Pages {
             .types
             .iter()
             .filter(|(_, name)| name == ty)
-            .map(|(page, _)| *page)
+            .map(|(of, _)| *of)
             .collect();
         match of_type.first() {
             _ if of_type.contains(&page) => format!("`{ty}`"),

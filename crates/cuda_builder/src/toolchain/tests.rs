@@ -123,8 +123,8 @@ fn what_each_candidate_lacks_is_said() {
       - distribution: no library source (rust-src) in DIR/usr/lib/rustlib/src/rust
     Remedy: run ./setup, or set CUDA_BUILDER_RUSTC and CUDA_BUILDER_LLVM_BIN
     ");
-    let error = find_with(&Settings::default()).unwrap_err();
-    insta::assert_snapshot!(error, @r"
+    let nothing = find_with(&Settings::default()).unwrap_err();
+    insta::assert_snapshot!(nothing, @r"
     no toolchain can compile kernels. Searched:
       - no rustc: neither a rustup toolchain nor /usr/bin/rustc
     Remedy: run ./setup, or set CUDA_BUILDER_RUSTC and CUDA_BUILDER_LLVM_BIN

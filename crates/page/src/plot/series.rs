@@ -117,14 +117,13 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Mark<C> {
             return Ok(());
         };
         let (filled, stroke) = (self.colour.filled(), self.colour.stroke_width(2));
-        let polygon = |backend: &mut DB, corners: &[(i32, i32)]| {
+        let polygon = |on: &mut DB, corners: &[(i32, i32)]| {
             let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy));
-            backend.fill_polygon(corners, &filled)
+            on.fill_polygon(corners, &filled)
         };
-        let lines = |backend: &mut DB, ends: [(i32, i32); 2]| {
-            ends.into_iter().try_for_each(|(dx, dy)| {
-                backend.draw_line((x - dx, y - dy), (x + dx, y + dy), &stroke)
-            })
+        let lines = |on: &mut DB, ends: [(i32, i32); 2]| {
+            ends.into_iter()
+                .try_for_each(|(dx, dy)| on.draw_line((x - dx, y - dy), (x + dx, y + dy), &stroke))
         };
         match self.series % 8 {
             0 => backend.draw_circle((x, y), 4, &filled, true),
