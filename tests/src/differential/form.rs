@@ -105,8 +105,8 @@ impl Form {
         f: impl Fn([u64; N]) -> [u64; M] + Send + Sync + 'static,
     ) -> Form {
         let each = move |row: Row| {
-            let results = f(std::array::from_fn(|i| row[i]));
-            std::array::from_fn(|i| results.get(i).copied().unwrap_or(0))
+            let values = f(std::array::from_fn(|i| row[i]));
+            std::array::from_fn(|i| values.get(i).copied().unwrap_or(0))
         };
         Form {
             group: "",
@@ -175,9 +175,9 @@ impl Form {
     ) -> Form {
         let form = Form::new(name, sources, results, body, |_| [0; M]);
         let all = move |rows: &[Row]| {
-            let results = f(rows);
+            let values = f(rows);
             let widen = |r: [u64; M]| std::array::from_fn(|i| r.get(i).copied().unwrap_or(0));
-            results.into_iter().map(widen).collect()
+            values.into_iter().map(widen).collect()
         };
         Form {
             expect: Expect::Together(threads, Box::new(all)),

@@ -150,12 +150,11 @@ pub(super) fn rows(form: &Form, amount: Amount) -> Vec<Row> {
             1 | 2 => source.edges(),
             _ => source.few(),
         };
-        let with = |row: &Row| {
-            let row = *row;
+        let with = |&row: &Row| {
             let set = move |&value: &u64| {
-                let mut row = row;
-                row[i] = value;
-                row
+                let mut changed = row;
+                changed[i] = value;
+                changed
             };
             values.iter().map(set).collect::<Vec<_>>()
         };

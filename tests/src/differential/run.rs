@@ -135,8 +135,7 @@ fn expected(form: &Form, rows: &[Row]) -> Vec<u64> {
         "{}: results of every thread",
         form.name
     );
-    let cut = |row: &Row| {
-        let row = *row;
+    let cut = |&row: &Row| {
         form.results
             .iter()
             .zip(row)

@@ -304,8 +304,8 @@ mod tests {
         let edit = r#"{ file = "kernels.rs", find = "a\nb", replace = "" }"#;
         insta::assert_snapshot!(edited("c", edit).unwrap_err(), @r#"honest/one: an edit of kernels.rs matches 0 times instead of once: find = "a\nb""#);
         insta::assert_snapshot!(edited("a\nb a\nb", edit).unwrap_err(), @r#"honest/one: an edit of kernels.rs matches 2 times instead of once: find = "a\nb""#);
-        let edit = r#"{ file = "kernel.rs", find = "a", replace = "" }"#;
-        let error = edited("a", edit).unwrap_err();
+        let misnamed = r#"{ file = "kernel.rs", find = "a", replace = "" }"#;
+        let error = edited("a", misnamed).unwrap_err();
         assert!(
             error.contains("some.toml: TOML parse error at line 5"),
             "{error}"

@@ -88,10 +88,10 @@ impl Fuzz {
             return Err(format!("the report has {} bytes", size.len()));
         }
         let text = fs::read(&report).map_err(|error| error.to_string())?;
-        let report: GradeReport =
+        let graded: GradeReport =
             serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        let totals = report.totals;
-        if totals.earned > totals.graded() || report.cases.is_empty() {
+        let totals = graded.totals;
+        if totals.earned > totals.graded() || graded.cases.is_empty() {
             return Err(format!("{totals:?}"));
         }
         Ok(())

@@ -37,7 +37,7 @@ fn setup_installs_the_compiler_of_kernels() {
     assert!(line("COPY setup ./") < line("RUN ./setup"));
     assert!(line("RUN ./setup") < line("COPY . ."));
     let ignored = text(".dockerignore");
-    assert!(ignored.lines().any(|line| line == "target"));
+    assert!(ignored.lines().any(|entry| entry == "target"));
 }
 
 #[test]

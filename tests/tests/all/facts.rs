@@ -71,8 +71,8 @@ fn starters_import_what_their_todos_name() {
             for todo in text.split("// TODO ").skip(1) {
                 let (first, rest) = todo.split_once('\n').unwrap();
                 let rest: String = rest.lines().take_while(is_comment).collect();
-                let todo = format!("{first}{rest}");
-                for quoted in todo.split('`').skip(1).step_by(2) {
+                let task = format!("{first}{rest}");
+                for quoted in task.split('`').skip(1).step_by(2) {
                     let Some((name, _)) = quoted.split_once("::") else {
                         continue;
                     };

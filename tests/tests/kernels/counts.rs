@@ -40,8 +40,8 @@ fn executed(warp: u64, thread: u64) -> Executed {
 /// The line of `counted.rs` that has the mark, or the one above a mark that starts with `^`.
 fn marked(mark: &str) -> u32 {
     let text = include_str!("../../bad-kernels/src/counted.rs");
-    let line_of = |mark: &str| {
-        let index = text.lines().position(|line| line.ends_with(mark))?;
+    let line_of = |ending: &str| {
+        let index = text.lines().position(|line| line.ends_with(ending))?;
         Some(index as u32 + 1)
     };
     line_of(&format!("//~ {mark}"))

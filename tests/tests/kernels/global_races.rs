@@ -27,11 +27,11 @@ fn a_stencil_in_place() {
       earlier load at tests/bad-kernels/src/global_races.rs:12 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
     ");
 
-    let mut scene = Scene::new();
-    let u = scene.input("u", &squares(128));
-    let new = scene.input("new", &squares(128));
-    scene.launch("jacobi_fixed", config, args![u, new, 128u32]);
-    assert_eq!(scene.run::<f32>(new).unwrap(), one_step());
+    let mut fixed = Scene::new();
+    let input = fixed.input("u", &squares(128));
+    let new = fixed.input("new", &squares(128));
+    fixed.launch("jacobi_fixed", config, args![input, new, 128u32]);
+    assert_eq!(fixed.run::<f32>(new).unwrap(), one_step());
 }
 
 #[test]

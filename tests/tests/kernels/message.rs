@@ -74,7 +74,7 @@ fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
     let function = before
         .iter()
         .rev()
-        .find(|line| line.contains(".entry ") || line.contains(".func "))
+        .find(|text| text.contains(".entry ") || text.contains(".func "))
         .expect("a function before the line");
     assert!(
         function.contains(&format!(".entry {kernel}(")) || function.contains(".func "),
@@ -95,16 +95,16 @@ fn assert_marked(kernel: Option<&str>, source: &str, message: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join(file)).expect("a source file of this workspace");
     let start = kernel.map(|kernel| format!("pub unsafe fn {kernel}("));
-    let starts = |text: &str| start.as_ref().is_none_or(|start| text.starts_with(start));
+    let starts = |code: &str| start.as_ref().is_none_or(|start| code.starts_with(start));
     let marked: Vec<usize> = (1..)
         .zip(text.lines())
         .skip_while(|(_, text)| !starts(text))
         .skip(1)
         .take_while(|(_, text)| kernel.is_none() || !text.starts_with("#[kernel"))
-        .filter_map(|(line, text)| match text.split_once("//~")?.1 {
-            " fault" => Some(line),
-            "^ fault" => Some(line - 1),
-            mark => panic!("{file}:{line}: unknown mark {mark:?}"),
+        .filter_map(|(number, text)| match text.split_once("//~")?.1 {
+            " fault" => Some(number),
+            "^ fault" => Some(number - 1),
+            mark => panic!("{file}:{number}: unknown mark {mark:?}"),
         })
         .collect();
     assert!(

@@ -73,7 +73,7 @@ impl Scene {
     pub fn run<T: Scalar + PartialEq>(&self, result: BufferId) -> Result<Vec<T>, Error> {
         let mut results = self.run_in_any_order(result)?;
         let first = results.swap_remove(0);
-        assert!(results.iter().all(|result| *result == first));
+        assert!(results.iter().all(|other| *other == first));
         Ok(first)
     }
 

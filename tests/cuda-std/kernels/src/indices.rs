@@ -58,18 +58,18 @@ pub unsafe fn value(number: u32, (a, b): (u64, u64), narrow: [i8; 2], table: *co
             hash(all)
         }
         1 => {
-            let mut all = numbers(a).map(|number| number as i32 - 25);
+            let mut all = numbers(a).map(|value| value as i32 - 25);
             all.sort_unstable();
-            hash(all.map(|number| number as u64))
+            hash(all.map(|value| value as u64))
         }
         2 => {
-            let mut all = numbers(a).map(|number| number as f32 - 24.5);
+            let mut all = numbers(a).map(|value| value as f32 - 24.5);
             all.sort_unstable_by(f32::total_cmp);
-            hash(all.map(|number| u64::from(number.to_bits())))
+            hash(all.map(|value| u64::from(value.to_bits())))
         }
         3 => {
             let mut all = numbers(a);
-            all.sort_unstable_by_key(|number| number % 7 * 64 + number);
+            all.sort_unstable_by_key(|value| value % 7 * 64 + value);
             hash(all)
         }
         4 => {

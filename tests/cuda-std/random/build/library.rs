@@ -38,8 +38,8 @@ impl Writer {
                 self.line(&format!(
                     "floats[({index}) as usize % 24] = ({value}) as f32;"
                 ));
-                let value = self.integer("i8", 2);
-                self.line(&format!("bytes[({index}) as usize % 24] = {value};"));
+                let byte = self.integer("i8", 2);
+                self.line(&format!("bytes[({index}) as usize % 24] = {byte};"));
             }
             10 => self.merge(),
             _ => self.pointers(),
@@ -105,8 +105,8 @@ impl Writer {
                 let count = self.index(25);
                 let name = self.random.of(&["rotate_left", "rotate_right"]);
                 self.line(&format!("longs.{name}({count});"));
-                let count = self.index(13);
-                self.line(&format!("words.{name}({count});"));
+                let below = self.index(13);
+                self.line(&format!("words.{name}({below});"));
             }
             _ => {
                 let value = self.integer("u32", 1);
@@ -207,10 +207,10 @@ impl Writer {
             0..=2 => self.line(&format!("let _ = write!(text, \"{form}\", {value});")),
             3 => {
                 self.large.floats = true;
-                let ty = self.random.of(&crate::FLOATS);
-                let value = self.float(ty, 1);
-                let form = self.random.of(&["{}", "{:.3}", "{:e}", "{:?}", "{:+.1}"]);
-                self.line(&format!("let _ = write!(text, \"{form}\", {value});"));
+                let float = self.random.of(&crate::FLOATS);
+                let number = self.float(float, 1);
+                let shape = self.random.of(&["{}", "{:.3}", "{:e}", "{:?}", "{:+.1}"]);
+                self.line(&format!("let _ = write!(text, \"{shape}\", {number});"));
             }
             case => {
                 self.large.debug = true;

@@ -37,9 +37,9 @@ fn main() {
         .flat_map(|functions| functions.chunks(per_kernel(count)))
         .collect();
     let mut on_host = String::new();
-    for (number, functions) in kernels.iter().enumerate() {
-        source += &kernel(number, functions);
-        writeln!(on_host, "    (&{functions:?}, of_{number}),").unwrap();
+    for (kernel_number, functions) in kernels.iter().enumerate() {
+        source += &kernel(kernel_number, functions);
+        writeln!(on_host, "    (&{functions:?}, of_{kernel_number}),").unwrap();
     }
     writeln!(
         source,

@@ -24,7 +24,7 @@ fn addresses_are_the_same_everywhere() {
             let number = number as u32;
             let mut launch = Launch::new();
             let [a_in, b_in] =
-                [("a", &a), ("b", &b)].map(|(name, values)| launch.input(name, values.clone()));
+                [("a", &a), ("b", &b)].map(|(input, values)| launch.input(input, values.clone()));
             let table_in = launch.input("table", table.clone());
             let narrow_in = launch.input("narrow", narrow.clone());
             let out = launch.output("out", Element::U64, a.len());

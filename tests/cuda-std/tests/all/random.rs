@@ -29,7 +29,7 @@ impl Numbers {
             (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> i) ^ inverted
         };
         let a: Vec<u64> = (0..64).map(number).collect();
-        let b = a.iter().map(|number| number.rotate_left(29) ^ 5).collect();
+        let b = a.iter().map(|value| value.rotate_left(29) ^ 5).collect();
         Self { a, b }
     }
 }

@@ -172,8 +172,8 @@ fn divisions() -> Vec<Form> {
         all.push(Form::approximate(name, sources(), move |ab| {
             quotient(ab.map(flushed), ftz)
         }));
-        let name = format!("div.approx{modifier}.f32");
-        all.push(Form::approximate(name, sources(), move |ab| {
+        let approx = format!("div.approx{modifier}.f32");
+        all.push(Form::approximate(approx, sources(), move |ab| {
             let [a, b] = ab.map(flushed);
             let (x, y) = (wide(a), wide(b).abs());
             match y {

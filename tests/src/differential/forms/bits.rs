@@ -75,8 +75,8 @@ fn shifts(bits: u32) -> Vec<Form> {
         shift("shl.b", |a, n, i, _| if n <= i { bit(a, i - n) } else { 0 }),
         shift("shr.u", right),
         shift("shr.b", right),
-        shift("shr.s", |a, n, i, bits| {
-            bit(a, n.saturating_add(i).min(bits - 1))
+        shift("shr.s", |a, n, i, width| {
+            bit(a, n.saturating_add(i).min(width - 1))
         }),
     ]
 }
@@ -241,9 +241,9 @@ fn permutations() -> Vec<Form> {
 
 /// `fns`: the bit of a mask that is the `|offset|`-th from `base`, upwards or downwards.
 fn find_nth() -> Form {
-    let base = Operand::Of(Class::B32, (0..32).collect());
+    let bases = Operand::Of(Class::B32, (0..32).collect());
     let offsets = (-34i64..=34).map(|n| n as u64 & 0xffff_ffff).collect();
-    let sources = [Operand::I32, base, Operand::Of(Class::B32, offsets)];
+    let sources = [Operand::I32, bases, Operand::Of(Class::B32, offsets)];
     Form::simple("fns.b32", sources, |[mask, base, offset]| {
         let base = base as i64;
         let offset = offset as u32 as i32;

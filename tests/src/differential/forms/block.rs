@@ -82,8 +82,8 @@ pub(super) fn barriers() -> Vec<Form> {
         }));
         let negated = format!("{name}, negated");
         all.push(block(&negated, EACH, &lines("!%a"), |rows| {
-            let [count, all, any] = reduced(rows);
-            vec![[rows.len() as u64 - count, 1 - any, 1 - all]; rows.len()]
+            let [count, every, any] = reduced(rows);
+            vec![[rows.len() as u64 - count, 1 - any, 1 - every]; rows.len()]
         }));
     }
     // Each half of the block has its own barrier.
@@ -125,9 +125,9 @@ pub(super) fn barriers() -> Vec<Form> {
 fn register(name: &str, f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Form {
     let body = format!("mov.u32 %x, {name}");
     let rows = vec![[0; 4]; 3 * Form::BLOCK];
-    let all = move |rows: &[Row]| {
-        let blocks = (rows.len() / Form::BLOCK) as u64;
-        (0..rows.len())
+    let all = move |grid: &[Row]| {
+        let blocks = (grid.len() / Form::BLOCK) as u64;
+        (0..grid.len())
             .map(|thread| [f(thread as u64, blocks)])
             .collect()
     };

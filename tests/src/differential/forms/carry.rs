@@ -94,9 +94,9 @@ fn products(ty: &str, bits: u32) -> [Form; 2] {
             [x, y, flag.into()]
         },
     );
-    let name = format!("mad.hi.cc.{ty} madc.lo.cc.{ty}");
+    let reversed = format!("mad.hi.cc.{ty} madc.lo.cc.{ty}");
     let hi_first = Form::new(
-        name,
+        reversed,
         four(bits),
         [class(bits); 4],
         hi_first,
@@ -104,8 +104,8 @@ fn products(ty: &str, bits: u32) -> [Form; 2] {
             let (x, flag) = add(high(a, b), c, false);
             let (y, flag) = add(a.wrapping_mul(b), e, flag);
             let (z, _) = add(a.wrapping_mul(b), c, flag);
-            let (sum, flag) = add(x, y, false);
-            let (w, _) = add(high(a, b), sum, flag);
+            let (sum, carried) = add(x, y, false);
+            let (w, _) = add(high(a, b), sum, carried);
             [x, y, z, w]
         },
     );

@@ -167,7 +167,7 @@ fn combination(ty: Type, how: &'static str, op: &'static str) -> Form {
         move |[a, b, c]| {
             let (holds, c) = (ty.holds(how, a, b), c == 1);
             let results = [(holds, c), (!holds, c), (holds, !c), (!holds, !c)];
-            results.map(|(holds, c)| combined(op, holds, c).into())
+            results.map(|(left, right)| combined(op, left, right).into())
         },
     )
 }
@@ -208,10 +208,10 @@ fn selections() -> Vec<Form> {
         all.push(Form::new(text, sources, [class; 2], body, |[a, b, c]| {
             if c == 1 { [a, b] } else { [b, a] }
         }));
-        let sources = [int(), int(), Operand::I32];
+        let by_sign = [int(), int(), Operand::I32];
         all.push(Form::simple(
             format!("slct.{ty}.s32"),
-            sources,
+            by_sign,
             |[a, b, c]| {
                 if (c as i32) < 0 { b } else { a }
             },

@@ -82,9 +82,7 @@ fn word<const N: usize>(
     body: impl Into<String>,
     f: impl Fn([u64; N]) -> u64 + Send + Sync + 'static,
 ) -> Form {
-    Form::new(name, sources, [Class::B32], body, move |sources| {
-        [f(sources)]
-    })
+    Form::new(name, sources, [Class::B32], body, move |values| [f(values)])
 }
 
 /// Words from 0.

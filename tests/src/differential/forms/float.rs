@@ -135,13 +135,13 @@ fn sums_and_products(mode: Mode, ftz: bool, sat: bool, suffix: &str) -> [Form; 3
 /// `fma`; and `div`, `sqrt` and `rcp`, which have no `.sat`.
 fn fused_and_quotients(mode: Mode, ftz: bool, sat: bool, suffix: &str) -> Vec<Form> {
     let quotient = || {
-        rounded(mode, ftz, [true, false], |[a, b], mode| {
-            exact::div(a, b, mode)
+        rounded(mode, ftz, [true, false], |[a, b], way| {
+            exact::div(a, b, way)
         })
     };
     let reciprocal = quotient();
-    let fused = rounded(mode, ftz, [true, false, true], |[a, b, c], mode| {
-        exact::fma(a, b, c, mode)
+    let fused = rounded(mode, ftz, [true, false, true], |[a, b, c], way| {
+        exact::fma(a, b, c, way)
     });
     let mut all = vec![modified(format!("fma{suffix}"), (ftz, sat), fused)];
     if !sat {

@@ -165,9 +165,9 @@ impl Format {
             let body = format!(
                 "mov.b32 %r0, {{%a, %b}}; mov.b32 %r1, {{%b, %a}}; setp.{compare}.{ty}x2 %x|%y, %r0, %r1"
             );
-            let name = format!("setp.{compare}.{ty}x2");
+            let of_two = format!("setp.{compare}.{ty}x2");
             all.push(Form::new(
-                name,
+                of_two,
                 sources(),
                 [Class::Pred; 2],
                 body,
@@ -268,18 +268,18 @@ fn eight_bits() -> Vec<Form> {
                 nearest_of(&table, cut(a)) << 8 | nearest_of(&table, cut(b))
             });
             all.push(form.to(Class::B16));
-            let table = values.clone();
-            let name = format!("cvt.rn.satfinite{suffix}.{ty}.f16x2");
-            let body = format!("mov.b32 %r0, {{%a, %b}}; {name} %x, %r0");
+            let numbers = values.clone();
+            let from_half = format!("cvt.rn.satfinite{suffix}.{ty}.f16x2");
+            let body = format!("mov.b32 %r0, {{%a, %b}}; {from_half} %x, %r0");
             let sources = [Operand::F16, Operand::F16];
             all.push(Form::new(
-                name,
+                from_half,
                 sources,
                 [Class::B16],
                 body,
                 move |[a, b]| {
-                    [nearest_of(&table, cut(F16.widen(b))) << 8
-                        | nearest_of(&table, cut(F16.widen(a)))]
+                    [nearest_of(&numbers, cut(F16.widen(b))) << 8
+                        | nearest_of(&numbers, cut(F16.widen(a)))]
                 },
             ));
         }

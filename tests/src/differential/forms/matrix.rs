@@ -210,8 +210,8 @@ fn product(factors: &'static Factors) -> Form {
     } = *factors;
     let in_register = 32 / bits as usize;
     let rows = warps(u64::from(bits), |rng| {
-        let mut word = |bits: u32| {
-            let elements = (0..64 / bits).map(|i| (factors.random)(rng) << (bits * i));
+        let mut word = |size: u32| {
+            let elements = (0..64 / size).map(|i| (factors.random)(rng) << (size * i));
             elements.fold(0, |all, element| all | element)
         };
         let [a, b, c] = [(); 3].map(|()| word(bits));
@@ -234,24 +234,24 @@ fn product(factors: &'static Factors) -> Form {
         let value = word >> (bits as usize * inner);
         (factors.value)(value & (u64::MAX >> (64 - bits)))
     };
-    let f = move |rows: &[Row]| -> Vec<[u64; 4]> {
+    let f = move |own: &[Row]| -> Vec<[u64; 4]> {
         let total = |lane: usize, index: usize| {
             // Row and column of the result (PTX ISA, "Matrix Fragments for mma").
             let (row, column) = (lane / 4 + index / 2 * 8, 2 * (lane % 4) + index % 2);
-            let c = rows[lane][3];
-            let c = match sum {
-                Sum::F32 => f32::from_bits((c >> (32 * (index % 2))) as u32) as i64,
-                Sum::S32 => i64::from((c >> (32 * (index % 2))) as i32),
-                Sum::F16 => F16.widen(c >> (16 * (index % 2)) & 0xffff) as i64,
+            let addend = own[lane][3];
+            let addend = match sum {
+                Sum::F32 => f32::from_bits((addend >> (32 * (index % 2))) as u32) as i64,
+                Sum::S32 => i64::from((addend >> (32 * (index % 2))) as i32),
+                Sum::F16 => F16.widen(addend >> (16 * (index % 2)) & 0xffff) as i64,
             };
             let products = (0..4 * tiles * in_register).map(|k| {
                 let (tile, along) = (k / (4 * in_register), k % (4 * in_register));
                 let (member, inner) = (along / in_register, along % in_register);
-                let of_a = &rows[row % 8 * 4 + member];
-                let of_b = &rows[column * 4 + member];
+                let of_a = &own[row % 8 * 4 + member];
+                let of_b = &own[column * 4 + member];
                 element(of_a, 0, row / 8 + 2 * tile, inner) * element(of_b, 2, tile, inner)
             });
-            c + products.sum::<i64>()
+            addend + products.sum::<i64>()
         };
         let lane = |lane: usize| {
             let pair = |first| sum.registers([total(lane, first), total(lane, first + 1)]);
@@ -517,14 +517,14 @@ fn wmma(of: Fragments) -> Form {
             let word = rows[number / (words * of_word)][first + number / of_word % words];
             (of.value)(word >> (of.bits * (number % of_word)) & (u64::MAX >> (64 - of.bits)))
         };
-        let sum = |number: usize| {
+        let sum_of = |number: usize| {
             let (row, column) = (number / m, number % m);
             let products = (0..k).map(|i| element(0, k * row + i) * element(2, k * column + i));
-            let sum = products.sum::<f64>();
+            let total = products.sum::<f64>();
             match of.sum {
-                "f64" => sum.to_bits(),
-                "s32" => u64::from(sum as i32 as u32),
-                _ => u64::from((sum as f32).to_bits()),
+                "f64" => total.to_bits(),
+                "s32" => u64::from(total as i32 as u32),
+                _ => u64::from((total as f32).to_bits()),
             }
         };
         let of_lane = |lane: usize| {
@@ -532,8 +532,8 @@ fn wmma(of: Fragments) -> Form {
                 let at = lane * results + word;
                 match (word < results, width) {
                     (false, _) => 0,
-                    (true, 64) => sum(at),
-                    _ => sum(2 * at) | sum(2 * at + 1) << 32,
+                    (true, 64) => sum_of(at),
+                    _ => sum_of(2 * at) | sum_of(2 * at + 1) << 32,
                 }
             })
         };

@@ -194,13 +194,13 @@ fn vectors(place: Place) -> Vec<Form> {
         if bytes == 8 {
             continue;
         }
-        let body = format!(
+        let of_four = format!(
             "st$.v4.{ty} [@], {{%a, %b, %c, %e}}; ld$.v4.{ty} {{%w, %z, %y, %x}}, [@]; st$.{ty} [@+{bytes}], %a; \
              ld$.{ty} %x, [@+{bytes}]"
         );
-        let sources = [(); 4].map(|()| operand.clone());
+        let four = [(); 4].map(|()| operand.clone());
         all.push(
-            place.form(&name(4), sources, [class; 4], &body, move |[a, b, c, _]| {
+            place.form(&name(4), four, [class; 4], &of_four, move |[a, b, c, _]| {
                 [a, c, b, a].map(|x| x & mask)
             }),
         );
@@ -347,14 +347,22 @@ fn addresses(place: Place) -> [Form; 2] {
          isspacep.const %w, {address}"
     );
     let expected = ["global", "shared", "local", "const"].map(|other| u64::from(other == space));
-    let name = format!("cvta.to.{space}.u64");
-    let converted = Form::new(name, [Operand::I64], [Class::B64], there_and_back, |[a]| {
-        [a]
-    });
-    let name = format!("isspacep, an address in {space}");
-    let asked = Form::new(name, [Operand::Pred], [Class::Pred; 4], which, move |_| {
-        expected
-    });
+    let conversion = format!("cvta.to.{space}.u64");
+    let converted = Form::new(
+        conversion,
+        [Operand::I64],
+        [Class::B64],
+        there_and_back,
+        |[a]| [a],
+    );
+    let question = format!("isspacep, an address in {space}");
+    let asked = Form::new(
+        question,
+        [Operand::Pred],
+        [Class::Pred; 4],
+        which,
+        move |_| expected,
+    );
     [converted, asked].map(|form| form.with_module(module))
 }
 
@@ -402,20 +410,25 @@ fn copies() -> Vec<Form> {
         four((0..=16).collect()),
         copy,
         |[a, b, n, _]| {
-            let all = u128::from(b) << 64 | u128::from(a);
+            let source = u128::from(b) << 64 | u128::from(a);
             let kept = if n == 16 {
-                all
+                source
             } else {
-                all & ((1 << (8 * n)) - 1)
+                source & ((1 << (8 * n)) - 1)
             };
             [kept as u64, (kept >> 64) as u64]
         },
     ));
-    let name = "cp.async.ca.shared.global, ignore-src";
-    let copy = "cp.async.ca.shared.global [%r15], [%from], 16, %e; cp.async.wait_all;";
-    all.push(form(name, four(vec![0]), copy, |[a, b, _, ignored]| {
-        if ignored == 1 { [0, 0] } else { [a, b] }
-    }));
+    let ignoring = "cp.async.ca.shared.global, ignore-src";
+    let ignoring_copy = "cp.async.ca.shared.global [%r15], [%from], 16, %e; cp.async.wait_all;";
+    all.push(form(
+        ignoring,
+        four(vec![0]),
+        ignoring_copy,
+        |[a, b, _, ignored]| {
+            if ignored == 1 { [0, 0] } else { [a, b] }
+        },
+    ));
     all
 }
 

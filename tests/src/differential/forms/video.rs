@@ -44,8 +44,8 @@ fn parallel(bits: u32, parts: u32, signed: bool) -> Vec<Form> {
         let name = format!("v{op}{parts}.{ty}.{ty}.{ty}.add");
         Form::simple(name, THREE, move |[a, b, c]| {
             let sum = std::cell::Cell::new(c as i128);
-            by_parts(bits, a, b, signed, |a, b| {
-                sum.set(sum.get() + f(a, b));
+            by_parts(bits, a, b, signed, |x, y| {
+                sum.set(sum.get() + f(x, y));
                 0
             });
             sum.get() as u64 & 0xffff_ffff

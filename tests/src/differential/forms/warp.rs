@@ -41,7 +41,7 @@ fn warp<const N: usize, const M: usize>(
     rows: Vec<Row>,
     f: impl Fn(&[Row], usize) -> [u64; M] + Send + Sync + 'static,
 ) -> Form {
-    let all = move |rows: &[Row]| (0..LANES).map(|lane| f(rows, lane)).collect();
+    let all = move |own: &[Row]| (0..LANES).map(|lane| f(own, lane)).collect();
     Form::together(name, sources, results, LANES, body, all).with_rows(rows)
 }
 
@@ -73,8 +73,8 @@ fn masked<const M: usize>(
         results,
         body,
         rows,
-        move |rows, lane| match rows[lane][3] >> lane & 1 {
-            1 => f(rows, lane),
+        move |own, lane| match own[lane][3] >> lane & 1 {
+            1 => f(own, lane),
             _ => [OUTSIDE; M],
         },
     )
@@ -139,9 +139,9 @@ fn shuffle(mode: &'static str) -> Form {
     let sources = [Operand::I32, Operand::I32, Operand::I32];
     let results = [Class::B32, Class::Pred, Class::B32];
     let name = format!("shfl.sync.{mode}.b32");
-    warp(name, sources, results, body, rows, move |rows, lane| {
-        let (from, in_range) = source(mode, lane, rows[lane]);
-        [rows[from][0], in_range.into(), rows[from][0]]
+    warp(name, sources, results, body, rows, move |own, lane| {
+        let (from, in_range) = source(mode, lane, own[lane]);
+        [own[from][0], in_range.into(), own[from][0]]
     })
 }
 
@@ -161,9 +161,9 @@ fn shuffle_halves(mode: &'static str) -> Form {
     let sources = [Operand::I32, Operand::I32, Operand::I32];
     let name = format!("shfl.sync.{mode}.b32 in two branches");
     let results = [Class::B32, Class::Pred];
-    warp(name, sources, results, body, rows, move |rows, lane| {
-        let (from, in_range) = source(mode, lane, rows[lane]);
-        [rows[from][0] + u64::from(lane >= 16), in_range.into()]
+    warp(name, sources, results, body, rows, move |own, lane| {
+        let (from, in_range) = source(mode, lane, own[lane]);
+        [own[from][0] + u64::from(lane >= 16), in_range.into()]
     })
 }
 
@@ -180,8 +180,8 @@ fn shuffle_masked() -> Form {
     let sources = [(); 4].map(|()| Operand::I32);
     let body = "shfl.sync.idx.b32 %x, %a, %b, 31, %e";
     let name = "shfl.sync.idx.b32 with a mask";
-    masked(name, sources, [Class::B32], body, rows, |rows, lane| {
-        [rows[rows[lane][1] as usize][0]]
+    masked(name, sources, [Class::B32], body, rows, |own, lane| {
+        [own[own[lane][1] as usize][0]]
     })
 }
 
@@ -248,7 +248,7 @@ fn masked_votes() -> Vec<Form> {
             [Class::B32],
             &body,
             rows,
-            move |rows, lane| [vote(rows, rows[lane][3])[index]],
+            move |own, lane| [vote(own, own[lane][3])[index]],
         )
     };
     let modes = ["all.pred", "any.pred", "uni.pred", "ballot.b32"];
@@ -300,7 +300,7 @@ fn votes_in_branches() -> [Form; 3] {
             &ballot,
             9,
             |rows, lane| {
-                let chosen: u64 = (0..LANES).map(|lane| rows[lane][1] << lane).sum();
+                let chosen: u64 = (0..LANES).map(|other| rows[other][1] << other).sum();
                 let [side, which] = side(rows, lane);
                 [side & chosen, which]
             },
@@ -318,8 +318,8 @@ fn election() -> Form {
         [Class::B32; 2],
         body,
         rows,
-        |rows, lane| {
-            let leader = rows[lane][3].trailing_zeros();
+        |own, lane| {
+            let leader = own[lane][3].trailing_zeros();
             [leader.into(), u64::from(lane as u32 == leader)]
         },
     )
@@ -340,9 +340,9 @@ fn matches(ty: &str, operand: Operand) -> [Form; 2] {
             })
         })
     };
-    let equal = |rows: &[Row], lane: usize| {
-        let others = lanes(rows[lane][3]).filter(|&other| rows[other][0] == rows[lane][0]);
-        others.map(|lane| 1 << lane).sum::<u64>()
+    let equal = |own: &[Row], lane: usize| {
+        let others = lanes(own[lane][3]).filter(|&other| own[other][0] == own[lane][0]);
+        others.map(|other| 1 << other).sum::<u64>()
     };
     let sources = value_and_mask(operand);
     let body = format!("match.any.sync.{ty} %x, %a, %e");
@@ -353,21 +353,21 @@ fn matches(ty: &str, operand: Operand) -> [Form; 2] {
         [Class::B32],
         &body,
         rows(10),
-        move |rows, lane| [equal(rows, lane)],
+        move |own, lane| [equal(own, lane)],
     );
-    let body = format!(
+    let of_all = format!(
         "match.all.sync.{ty} %x|%p1, %a, %e; selp.u32 %y, 1, 0, %p1; match.all.sync.{ty} %z, %a, %e"
     );
-    let name = format!("match.all.sync.{ty}");
+    let all_name = format!("match.all.sync.{ty}");
     let all = masked(
-        name,
+        all_name,
         sources,
         [Class::B32; 3],
-        &body,
+        &of_all,
         rows(11),
-        move |rows, lane| {
-            if equal(rows, lane) == rows[lane][3] {
-                [rows[lane][3], 1, rows[lane][3]]
+        move |own, lane| {
+            if equal(own, lane) == own[lane][3] {
+                [own[lane][3], 1, own[lane][3]]
             } else {
                 [0, 0, 0]
             }
@@ -400,8 +400,8 @@ fn reductions() -> [Form; 9] {
             [Class::B32],
             &body,
             rows,
-            move |rows, lane| {
-                let values = lanes(rows[lane][3]).map(|lane| rows[lane][0] as u32);
+            move |own, lane| {
+                let values = lanes(own[lane][3]).map(|lane| own[lane][0] as u32);
                 [values.reduce(f).expect("a lane").into()]
             },
         )
@@ -435,7 +435,7 @@ fn warp_barrier() -> Form {
         [Class::B32],
         body,
         rows,
-        |rows, lane| [rows[lane ^ 1][0]],
+        |own, lane| [own[lane ^ 1][0]],
     )
     .with_module(".shared .align 4 .b8 tile[512];")
 }

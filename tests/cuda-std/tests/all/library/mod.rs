@@ -57,7 +57,7 @@ fn lanes_match_and_reduce() {
             u32::MAX,
             1,
             -20i32 as u32,
-            (0..32).map(|lane| lane - 20).sum::<i32>() as u32,
+            (0..32).map(|other| other - 20).sum::<i32>() as u32,
             31,
             1,
             0,

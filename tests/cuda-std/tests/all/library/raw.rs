@@ -151,10 +151,10 @@ fn conversions_to_integers_are_rounded_as_their_names_say() {
     for &x in &x {
         for x in [x, f64::from(x as f32)] {
             let rounded = [x.floor(), x.round_ties_even(), x.ceil(), x.trunc()];
-            expected.extend(rounded.map(|x| i64::from(x as i32)));
-            expected.extend(rounded.map(|x| i64::from(x as u32 as i32)));
-            expected.extend(rounded.map(|x| x as i64));
-            expected.extend(rounded.map(|x| x as u64 as i64));
+            expected.extend(rounded.map(|integer| i64::from(integer as i32)));
+            expected.extend(rounded.map(|integer| i64::from(integer as u32 as i32)));
+            expected.extend(rounded.map(|integer| integer as i64));
+            expected.extend(rounded.map(|integer| integer as u64 as i64));
         }
     }
     for (device, out) in results(
@@ -183,13 +183,13 @@ fn conversions_to_floats_are_rounded_as_their_names_say() {
     let mut expected: Vec<f64> = Vec::new();
     for (&x, &n) in x.iter().zip(&n) {
         let k = n as i32;
-        let single = |n: i128| {
-            let nearest = n as f32;
-            roundings!(nearest, (n - nearest as i128) as f64).map(f64::from)
+        let single = |exact: i128| {
+            let nearest = exact as f32;
+            roundings!(nearest, (exact - nearest as i128) as f64).map(f64::from)
         };
-        let double = |n: i128| {
-            let nearest = n as f64;
-            roundings!(nearest, (n - nearest as i128) as f64)
+        let double = |exact: i128| {
+            let nearest = exact as f64;
+            roundings!(nearest, (exact - nearest as i128) as f64)
         };
         expected.extend(roundings!(x as f32, x - f64::from(x as f32)).map(f64::from));
         expected.extend(single(k.into()));
