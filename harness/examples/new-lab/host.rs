@@ -116,10 +116,11 @@ impl Heat1d {
 
 /// The lab's own cases, each with a seed that is its number.
 fn numbered(cases: &[(u32, u32)]) -> Vec<Heat1d> {
-    let cases = cases.iter().zip(1..);
-    let cases = cases
-        .map(|(&(n, steps), seed)| Ok(Heat1d::new(n, steps, K)?.with_seed(Seed::Number(seed))));
-    let cases: Result<_, CaseError> = cases.collect();
+    let cases: Result<_, CaseError> = cases
+        .iter()
+        .zip(1..)
+        .map(|(&(n, steps), seed)| Ok(Heat1d::new(n, steps, K)?.with_seed(Seed::Number(seed))))
+        .collect();
     cases.expect("the lab's own cases are valid")
 }
 

@@ -149,12 +149,11 @@ impl Packer {
             hidden: tasks(lab_spec, true)?,
         };
         let build = || self.compile_and_record(sources, lab_spec.lab.name, dependencies, &tasks);
-        let built = build().or_else(|error| match self.blame(&error, dependencies) {
+        let mut built = build().or_else(|error| match self.blame(&error, dependencies) {
             Whose::Submission => Err(error),
             Whose::Machine(error) => Err(error),
             Whose::Unclear => build().map_err(refusal),
-        });
-        let mut built = built?;
+        })?;
         // As the lab has them.
         let place = |name: &str| lab_spec.cases.iter().position(|case| case.name == name);
         built.cases.sort_by_key(|case| place(&case.name));
