@@ -163,8 +163,8 @@ impl LabEntry {
             ("cases", cases.collect()),
         ];
         let mut table = Columns::new(look, [Align::Left; 3]);
-        for (heading, rows) in parts {
-            for (heading, [name, text]) in once(heading).chain(repeat("")).zip(rows) {
+        for (part, rows) in parts {
+            for (heading, [name, text]) in once(part).chain(repeat("")).zip(rows) {
                 let heading = (heading.to_owned(), Tone::Faint);
                 table.row([heading, (name, Tone::Normal), (text, Tone::Normal)]);
             }

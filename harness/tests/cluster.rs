@@ -69,7 +69,7 @@ fn words_from(command: &str, is_first: impl Fn(&str) -> bool) -> Option<Vec<Stri
             }
             '"' | '\'' => {}
             '(' | ')' | ';' | '|' | '&' => text.push_str(" ; "),
-            c => text.push(c),
+            _ => text.push(c),
         }
     }
     let words: Vec<String> = text

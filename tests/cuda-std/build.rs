@@ -11,7 +11,7 @@ use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Panics};
 fn main() {
     let arch = NvvmArch::default();
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for (krate, arch, panics, variable) in [
+    for (krate, of_crate, panics, variable) in [
         ("kernels", arch, Panics::Trap, "STD_KERNELS_PTX"),
         ("panics", arch, Panics::Trap, "STD_TRAPS_PTX"),
         // Clusters and bulk copies are of 9.0.
@@ -31,7 +31,7 @@ fn main() {
     ] {
         let ptx = out.join(variable).with_extension("ptx");
         let builder = CudaBuilder::new(krate)
-            .arch(arch)
+            .arch(of_crate)
             .panics(panics)
             .final_module_path(ptx.with_extension("ll"))
             .copy_to(&ptx);

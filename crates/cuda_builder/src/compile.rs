@@ -306,7 +306,7 @@ fn sources(dep_info: &Path) -> Result<Vec<PathBuf>, Error> {
             match c {
                 '\\' => file.extend(characters.next()),
                 ' ' => files.push(std::mem::take(&mut file).into()),
-                c => file.push(c),
+                _ => file.push(c),
             }
         }
         files.push(file.into());

@@ -423,7 +423,7 @@ impl<'a> Parameter<'a> {
                     ),
                 ))
             }
-            ty => Ok(Self::Value { pattern, ty }),
+            _ => Ok(Self::Value { pattern, ty }),
         }
     }
 

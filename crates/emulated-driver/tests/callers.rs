@@ -129,8 +129,8 @@ fn a_function_of_a_stream_is_permitted_no_call() {
         },
         &|| launch_graph(data),
     ];
-    for enqueue in enqueue {
-        enqueue();
+    for call in enqueue {
+        call();
         assert_eq!(cu!(cuCtxSynchronize()), 0);
         let answers = std::mem::take(&mut *answers.lock().unwrap());
         assert_eq!(answers.len(), 11);

@@ -198,7 +198,7 @@ mod tests {
         for name in ["link", "read", "hard", "folder/read", "folder/../read"] {
             let target = match name {
                 "folder/../read" => folder.path().join("folder/./read"),
-                name => at(name),
+                _ => at(name),
             };
             let said = OutputFile::create("-o", &target).unwrap_err().to_string();
             let expected = ": this command reads it; name another";

@@ -124,12 +124,12 @@ impl Function {
                 takes: source.iter().map(ToString::to_string).collect(),
             });
         }
-        let given = args
+        let values = args
             .iter()
             .enumerate()
             .flat_map(|(position, arg)| arg.values().map(move |value| (position, value)));
         for ((position, (given, bytes)), (index, param)) in
-            given.zip(self.params.iter().enumerate())
+            values.zip(self.params.iter().enumerate())
         {
             let takes = param.kind();
             let fits = match given {

@@ -214,8 +214,8 @@ impl Machine {
     /// [`CommandError::Environment`] for a device that is named and missing.
     pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, CommandError> {
         let mut chosen = Chosen::default();
-        for wanted in wanted {
-            let Some(name) = wanted.device() else {
+        for one in wanted {
+            let Some(name) = one.device() else {
                 chosen.cpu = true;
                 continue;
             };

@@ -265,8 +265,8 @@ impl LabCase for Numbers {
         assert_eq!(&oracle, expected, "inputs of another part");
         let mut nearest = oracle;
         let near = nearest[0].1.as_mut_slice::<u32>()?;
-        for (near, got) in near.iter_mut().zip(got[0].1.as_slice::<u32>()?) {
-            *near ^= (*near ^ got) & HIGHEST_BIT;
+        for (value, right) in near.iter_mut().zip(got[0].1.as_slice::<u32>()?) {
+            *value ^= (*value ^ right) & HIGHEST_BIT;
         }
         Ok(check::exact(&nearest, got))
     }
@@ -289,14 +289,14 @@ impl LabCase for Numbers {
 const HIGHEST_BIT: u32 = 1 << 31;
 
 fn double(x: &mut [u32]) {
-    for x in x {
-        *x = x.wrapping_mul(2).wrapping_add(1);
+    for value in x {
+        *value = value.wrapping_mul(2).wrapping_add(1);
     }
 }
 
 fn fuse(x: &mut [u32]) {
-    for x in x {
-        *x = x.wrapping_add(2);
+    for value in x {
+        *value = value.wrapping_add(2);
     }
 }
 

@@ -369,12 +369,12 @@ fn tables_of_fields_are_those_of_the_types() {
         .map(|(page, text)| renewed(&mut pages, page, text))
         .collect();
     assert!(pages.faults.is_empty(), "{}", pages.faults.join("\n"));
-    for ((page, old), new) in PAGES.into_iter().zip(&texts).zip(&new) {
+    for ((page, old), text) in PAGES.into_iter().zip(&texts).zip(&new) {
         if std::env::var_os("BLESS").is_some() {
-            fs::write(docs_folder().join(page), new).unwrap();
+            fs::write(docs_folder().join(page), text).unwrap();
         } else {
             assert!(
-                old == new,
+                old == text,
                 "docs/reference/{page} is stale: run this test with BLESS=1"
             );
         }

@@ -73,8 +73,8 @@ pub fn bytes(bytes: u64) -> String {
 /// A rate of bytes with a decimal prefix, as vendors state it: `3.02 TB/s`.
 pub fn bytes_per_s(rate: f64) -> String {
     let (scale, unit) = match rate {
-        rate if rate >= 1e12 => (1e12, "TB/s"),
-        rate if rate >= 1e9 => (1e9, "GB/s"),
+        _ if rate >= 1e12 => (1e12, "TB/s"),
+        _ if rate >= 1e9 => (1e9, "GB/s"),
         _ => (1e6, "MB/s"),
     };
     format!("{} {unit}", three(rate / scale))

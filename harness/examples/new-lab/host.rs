@@ -96,8 +96,8 @@ impl Heat1d {
     /// One timestep, from `u` to `next`.
     fn step(&self, u: &[f32], next: &mut [f32], cpu: Cpu) {
         let last = u.len() - 1;
-        let cell = |(i, value): (usize, &mut f32)| {
-            *value = match i {
+        let cell = |(at, value): (usize, &mut f32)| {
+            *value = match at {
                 0 => u[0],
                 i if i == last => u[last],
                 i => step(u[i - 1], u[i], u[i + 1], self.k),

@@ -109,15 +109,15 @@ impl<'c> Grid<'c> {
     pub fn row(&self, label: &str, results: &[TestResult]) -> String {
         let first_width = self.first_width;
         let mut line = format!("{label:first_width$}");
-        for (group, results) in self.groups.iter().zip(self.split(results)) {
-            let worst = results
+        for (group, of_group) in self.groups.iter().zip(self.split(results)) {
+            let worst = of_group
                 .iter()
                 .map(|result| result.status)
                 .max()
                 .unwrap_or(Status::Ok);
-            let as_bad = results.iter().filter(|result| result.status == worst);
+            let as_bad = of_group.iter().filter(|result| result.status == worst);
             let count = match as_bad.count() {
-                all if all == results.len() => String::new(),
+                all if all == of_group.len() => String::new(),
                 some => format!("{some} "),
             };
             let width = group.width.saturating_sub(count.len());
@@ -129,9 +129,9 @@ impl<'c> Grid<'c> {
     /// Why results are not right. One reason why a device is too old is enough.
     pub fn messages(&self, results: &[TestResult]) -> Vec<String> {
         let mut messages = Vec::new();
-        for results in self.split(results) {
+        for of_group in self.split(results) {
             let mut was_skipped = false;
-            for result in results {
+            for result in of_group {
                 let is_skipped = result.status == Status::Skipped;
                 if is_skipped && std::mem::replace(&mut was_skipped, true) {
                     continue;

@@ -184,11 +184,11 @@ fn a_process_that_dies_ends_the_others() {
         "{:?}",
         began.elapsed()
     );
-    for told in told {
+    for one in told {
         assert!(
-            told.starts_with("exit code: 3\n--- stderr ---\nerror: rank 1 "),
-            "{told}"
+            one.starts_with("exit code: 3\n--- stderr ---\nerror: rank 1 "),
+            "{one}"
         );
-        assert_eq!(told.lines().count(), 3, "{told}");
+        assert_eq!(one.lines().count(), 3, "{one}");
     }
 }

@@ -258,7 +258,7 @@ fn directed<F: Float>(nearest: F, residual: Ordering, mode: Mode) -> F {
     let mode = match mode {
         Mode::Zero if nearest.wide().is_sign_negative() => Mode::Up,
         Mode::Zero => Mode::Down,
-        mode => mode,
+        _ => mode,
     };
     match (mode, residual) {
         (Mode::Down, Ordering::Less) => nearest.below(),

@@ -115,7 +115,7 @@ fn fail_order(order: Ordering) -> Ordering {
     match order {
         Ordering::Release => Ordering::Relaxed,
         Ordering::AcqRel => Ordering::Acquire,
-        order => order,
+        _ => order,
     }
 }
 

@@ -11,10 +11,10 @@ use crate::objects::context::{AtEnd, Stored};
 
 /// Calls what the CUDA runtime wants to be called when a context ends, with the driver unlocked.
 fn ended(context: Handle, stored: AtEnd) {
-    for (key, stored) in stored {
-        if let Some(at_end) = stored.at_end {
+    for (key, entry) in stored {
+        if let Some(at_end) = entry.at_end {
             // SAFETY: the runtime gave the function for this call with these values.
-            unsafe { at_end(context, key as *mut c_void, stored.value as *mut c_void) };
+            unsafe { at_end(context, key as *mut c_void, entry.value as *mut c_void) };
         }
     }
 }

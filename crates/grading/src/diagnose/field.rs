@@ -195,8 +195,8 @@ pub fn wrong_share(
     tolerance: &dyn Fn(&str) -> Option<Tolerance>,
 ) -> Option<f64> {
     let (mut wrong, mut cells) = (0, 0);
-    for (name, expected) in expected {
-        let field = Field::compare(name, vec![], expected, find(got, name)?, tolerance(name))?;
+    for (name, right) in expected {
+        let field = Field::compare(name, vec![], right, find(got, name)?, tolerance(name))?;
         wrong += field.wrong;
         cells += field.len();
     }

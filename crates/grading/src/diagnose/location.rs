@@ -32,8 +32,8 @@ pub fn patterns(field: &Field<'_>) -> Vec<Pattern> {
     let extents = field.extents();
     let mut counts = extents.map(|extent| vec![0usize; extent]);
     for place in field.wrong_places() {
-        for (counts, at) in counts.iter_mut().zip(place) {
-            counts[at] += 1;
+        for (of_axis, at) in counts.iter_mut().zip(place) {
+            of_axis[at] += 1;
         }
     }
     let peaks = counts.each_ref().map(|counts| find_peaks(counts));

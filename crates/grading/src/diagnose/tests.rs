@@ -294,8 +294,8 @@ proptest! {
     fn zeros_of_the_other_sign(extents in extents(), seed: u64) {
         let mut planted = Planted::new(&extents, seed);
         for (got, expected) in planted.got.iter_mut().zip(&mut planted.expected) {
-            for (got, expected) in got.iter_mut().zip(expected).step_by(3) {
-                (*got, *expected) = (-0.0, 0.0);
+            for (cell, right) in got.iter_mut().zip(expected).step_by(3) {
+                (*cell, *right) = (-0.0, 0.0);
             }
         }
         prop_assert_eq!(planted.patterns(), vec![Pattern::SignOfZero]);

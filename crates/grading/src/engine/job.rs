@@ -249,15 +249,15 @@ impl CaseJob {
         let checked = (0..samples).try_for_each(|sample| work.checked(sample));
         let mut status = passed(checked)?;
         let mut performance = Vec::new();
-        for timed in timed {
-            let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
+        for spec in timed {
+            let mut grade = PerformanceGrade::new(spec, Outcome::Measured);
             if let Outcome::Failed(failure) = &status {
                 // Once is enough for the picture.
                 grade.status = Outcome::Failed(Failure {
                     diagnosis: None,
                     ..failure.clone()
                 });
-            } else if let Err(why) = work.time(timed, self.stopping, &mut grade) {
+            } else if let Err(why) = work.time(spec, self.stopping, &mut grade) {
                 grade.status = why.into();
                 // Wrong results are wrong, timed or not; a time that cannot be believed costs the
                 // timing.

@@ -157,7 +157,7 @@ impl CaseWork<'_> {
                     _ => Expected::exact(beside.outputs),
                 }
             }
-            beside => {
+            _ => {
                 let (expected, by_cpu) = self.expected(&of)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
                     let (case, got) = (of.case.as_ref(), &beside.outputs);

@@ -178,7 +178,7 @@ impl Ranges {
                     let extent = equal.unwrap_or_else(|| extent(*from, *to, &mut random));
                     extent.to_string()
                 }
-                range => range.draw(&mut random),
+                _ => range.draw(&mut random),
             };
             params.set(name, value);
         }

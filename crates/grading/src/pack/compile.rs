@@ -444,9 +444,10 @@ fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
 }
 
 fn size(bytes: u64) -> String {
-    match bytes {
-        bytes if bytes >= 1 << 30 => format!("{} GiB", bytes >> 30),
-        bytes => format!("{} MiB", bytes >> 20),
+    if bytes >= 1 << 30 {
+        format!("{} GiB", bytes >> 30)
+    } else {
+        format!("{} MiB", bytes >> 20)
     }
 }
 

@@ -545,11 +545,11 @@ fn timed_tasks(lab: &Lab) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
         let counted = [case.reduced(), lab::counted_instead(lab, case.as_ref())];
-        for case in counted.into_iter().chain([Some(case)]).flatten() {
-            let problem = case.problem_json();
+        for one in counted.into_iter().chain([Some(case)]).flatten() {
+            let problem = one.problem_json();
             if tasks.iter().all(|task| task.problem != problem) {
                 tasks.push(Task {
-                    name: case.label(),
+                    name: one.label(),
                     problem,
                     devices: 1,
                     shape: None,

@@ -99,8 +99,8 @@ impl Options {
     pub(super) fn within_course(&self, said: &str) -> String {
         let root = std::path::absolute(&self.course_root).unwrap_or_default();
         let mut said = said.to_owned();
-        for root in [root.canonicalize().ok(), Some(root)].into_iter().flatten() {
-            said = said.replace(&format!("{}/", root.display()), "");
+        for path in [root.canonicalize().ok(), Some(root)].into_iter().flatten() {
+            said = said.replace(&format!("{}/", path.display()), "");
         }
         said
     }

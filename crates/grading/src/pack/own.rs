@@ -327,8 +327,8 @@ pub fn built(
         built.map_err(|error| CommandError::from(error).context(name))
     };
     let (mut variants, mut scratch) = (Vec::new(), Vec::new());
-    for (name, submitted) in submitted {
-        variants.push(match submitted {
+    for (name, one) in submitted {
+        variants.push(match one {
             Submitted::Bundle(variant) => variant,
             Submitted::Folder(sources) => {
                 let (variant, folder) = compiled(&sources, &name)?;

@@ -42,8 +42,8 @@ pub(super) fn read<J: Job>(text: &str, paths: Vec<PathBuf>) -> Result<J, WorkerE
             paths: paths.len(),
         });
     }
-    for (own, path) in own.into_iter().zip(paths) {
-        *own = path;
+    for (slot, path) in own.into_iter().zip(paths) {
+        *slot = path;
     }
     Ok(job)
 }

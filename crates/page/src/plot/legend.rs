@@ -27,15 +27,15 @@ impl<'p> Legend<'p> {
     pub fn new(series: &'p [Series], start: i32, end: i32) -> Legend<'p> {
         let (mut row, mut left) = (0, start);
         let mut entries = Vec::new();
-        for series in series.iter().filter(|series| !series.name.is_empty()) {
-            let name = escape::line(&series.name);
+        for one in series.iter().filter(|one| !one.name.is_empty()) {
+            let name = escape::line(&one.name);
             // No letter is wider than 8 pixels on average.
             let width = 56 + 8 * name.chars().count() as i32;
             if left > start && left + width > end {
                 (row, left) = (row + 1, start);
             }
             entries.push(Entry {
-                series,
+                series: one,
                 name,
                 row,
                 left,

@@ -194,9 +194,9 @@ proptest! {
         let commands: Vec<Command<'_>> = plan.commands().collect();
         // Whether each command follows each other one.
         let mut follows: Vec<Vec<bool>> = Vec::new();
-        for (late, waits) in waits.iter().enumerate() {
+        for (late, early_ones) in waits.iter().enumerate() {
             let mut before = vec![false; commands.len()];
-            for &early in waits {
+            for &early in early_ones {
                 prop_assert!((early as usize) < late);
                 before[early as usize] = true;
                 for (mine, its) in before.iter_mut().zip(&follows[early as usize]) {

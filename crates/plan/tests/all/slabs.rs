@@ -103,8 +103,8 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
                     let plane = place + shift;
                     // The elements of the field that are read, and no others.
                     let mut u = vec![0; len as usize];
-                    for read in places(&read.1) {
-                        u[(read + shift) as usize] = values[read as usize];
+                    for place_read in places(&read.1) {
+                        u[(place_read + shift) as usize] = values[place_read as usize];
                     }
                     memory[to][place as usize] = next(&u, plane, halo);
                 }

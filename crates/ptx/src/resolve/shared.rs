@@ -28,11 +28,11 @@ pub(super) fn lay_out_shared(
         .filter(|i| program.functions[*i].is_kernel)
         .collect();
     let mut steps = 0;
-    let reached: Vec<Reached> = kernels
+    let all_reached: Vec<Reached> = kernels
         .iter()
         .map(|kernel| reach(program, &mentioned, *kernel, &mut steps))
         .collect::<Result<_, _>>()?;
-    for (kernel, reached) in kernels.iter().zip(&reached) {
+    for (kernel, reached) in kernels.iter().zip(&all_reached) {
         for index in &reached.shared {
             program.shared[*index as usize]
                 .kernels
@@ -42,7 +42,7 @@ pub(super) fn lay_out_shared(
     for index in 0..program.shared.len() {
         program.shared[index].offset = first_fit(&program.shared[..index], &program.shared[index]);
     }
-    for (kernel, reached) in kernels.iter().zip(&reached) {
+    for (kernel, reached) in kernels.iter().zip(&all_reached) {
         let end = |i: &u32| {
             let v = &program.shared[*i as usize];
             u64::from(v.offset) + u64::from(v.size)

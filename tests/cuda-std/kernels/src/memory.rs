@@ -65,9 +65,9 @@ pub unsafe fn spaces(out: *mut u32) {
 #[kernel(no_panic)]
 pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
     let mut y = DisjointSlice::<f32>::new(y, x.len());
-    for (i, y) in y.elements() {
+    for (i, value) in y.elements() {
         if let Some(x) = x.get(i) {
-            *y += a * x;
+            *value += a * x;
         }
     }
 }

@@ -178,14 +178,14 @@ fn divisions() -> Vec<Form> {
             let (x, y) = (wide(a), wide(b).abs());
             match y {
                 // Beyond 2^126 the reciprocal has become 0.
-                y if y > 2f64.powi(126) && y.is_finite() => {
+                _ if y > 2f64.powi(126) && y.is_finite() => {
                     if x.is_finite() {
                         absolute(0.0, 149.0, false)
                     } else {
                         Target::Nan
                     }
                 }
-                y if y > 0.0 && y < f64::from(f32::MIN_POSITIVE) => Target::Unspecified,
+                _ if y > 0.0 && y < f64::from(f32::MIN_POSITIVE) => Target::Unspecified,
                 _ => quotient([a, b], ftz),
             }
         }));

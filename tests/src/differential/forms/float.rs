@@ -11,8 +11,8 @@ const SIGN: u64 = 0x8000_0000;
 fn saturate(bits: u64) -> u64 {
     let x = f32::from_bits(bits as u32);
     match x {
-        x if x.is_nan() || x <= 0.0 => 0,
-        x if x >= 1.0 => 1f32.to_bits().into(),
+        _ if x.is_nan() || x <= 0.0 => 0,
+        _ if x >= 1.0 => 1f32.to_bits().into(),
         _ => bits,
     }
 }

@@ -73,10 +73,10 @@ macro_rules! roundings {
 
 #[test]
 fn operations_on_f32_are_rounded_as_their_names_say() {
-    let [x, y, z] = [0, 1, 2].map(|k| (0..COUNT).map(|i| float(3 * i + k) as f32).collect());
-    let (x, y, z): (Vec<f32>, Vec<f32>, Vec<f32>) = (x, y, z);
+    let [xs, ys, zs] = [0, 1, 2].map(|k| (0..COUNT).map(|i| float(3 * i + k) as f32).collect());
+    let (xs, ys, zs): (Vec<f32>, Vec<f32>, Vec<f32>) = (xs, ys, zs);
     let mut expected = Vec::new();
-    for ((&x, &y), &z) in x.iter().zip(&y).zip(&z) {
+    for ((&x, &y), &z) in xs.iter().zip(&ys).zip(&zs) {
         // Sums and products of such numbers are exact in `f64`.
         let [a, b, c] = [x, y, z].map(f64::from);
         let error = |exact: f64, nearest: f32| exact - f64::from(nearest);
@@ -90,13 +90,13 @@ fn operations_on_f32_are_rounded_as_their_names_say() {
         let sum = x.mul_add(y, z);
         expected.extend(roundings!(sum, error(a * b + c, sum)));
     }
-    let inputs = [x.into(), y.into(), z.into()];
+    let inputs = [xs.into(), ys.into(), zs.into()];
     for (device, out) in results("rounded_f32", &inputs, Element::F32, ROUNDED_F32) {
         let found: &[f32] = out.as_slice().expect("floats");
-        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for (at, (got, right)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(
-                found,
-                expected,
+                got,
+                right,
                 "{device}: result {} of thread {}",
                 at % ROUNDED_F32,
                 at / ROUNDED_F32
@@ -114,9 +114,10 @@ fn rest_of_sum(x: f64, y: f64) -> f64 {
 
 #[test]
 fn operations_on_f64_are_rounded_as_their_names_say() {
-    let [x, y, z] = [0, 1, 2].map(|k| (0..COUNT).map(|i| float(3 * i + k)).collect::<Vec<f64>>());
+    let [xs, ys, zs] =
+        [0, 1, 2].map(|k| (0..COUNT).map(|i| float(3 * i + k)).collect::<Vec<f64>>());
     let mut expected = Vec::new();
-    for ((&x, &y), &z) in x.iter().zip(&y).zip(&z) {
+    for ((&x, &y), &z) in xs.iter().zip(&ys).zip(&zs) {
         expected.extend(roundings!(x + y, rest_of_sum(x, y)));
         expected.extend(roundings!(x * y, x.mul_add(y, -(x * y))));
         expected.extend(roundings!(x / y, (-(x / y)).mul_add(y, x) / y));
@@ -127,13 +128,13 @@ fn operations_on_f64_are_rounded_as_their_names_say() {
         let rest = rest_of_sum(product, z) + x.mul_add(y, -product);
         expected.extend(roundings!(sum, (product + z - sum) + rest));
     }
-    let inputs = [x.into(), y.into(), z.into()];
+    let inputs = [xs.into(), ys.into(), zs.into()];
     for (device, out) in results("rounded_f64", &inputs, Element::F64, ROUNDED_F64) {
         let found: &[f64] = out.as_slice().expect("floats");
-        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for (at, (got, right)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(
-                found,
-                expected,
+                got,
+                right,
                 "{device}: result {} of thread {}",
                 at % ROUNDED_F64,
                 at / ROUNDED_F64
@@ -145,12 +146,17 @@ fn operations_on_f64_are_rounded_as_their_names_say() {
 #[test]
 fn conversions_to_integers_are_rounded_as_their_names_say() {
     // Halves, other fractions, and numbers beyond 32 bits.
-    let mut x: Vec<f64> = (-20..20).map(|i| f64::from(i) / 2.0).collect();
-    x.extend((0..COUNT).map(|i| float(i) * 2f64.powi((i % 68) as i32 - 2)));
+    let mut xs: Vec<f64> = (-20..20).map(|i| f64::from(i) / 2.0).collect();
+    xs.extend((0..COUNT).map(|i| float(i) * 2f64.powi((i % 68) as i32 - 2)));
     let mut expected: Vec<i64> = Vec::new();
-    for &x in &x {
-        for x in [x, f64::from(x as f32)] {
-            let rounded = [x.floor(), x.round_ties_even(), x.ceil(), x.trunc()];
+    for &x in &xs {
+        for either in [x, f64::from(x as f32)] {
+            let rounded = [
+                either.floor(),
+                either.round_ties_even(),
+                either.ceil(),
+                either.trunc(),
+            ];
             expected.extend(rounded.map(|integer| i64::from(integer as i32)));
             expected.extend(rounded.map(|integer| i64::from(integer as u32 as i32)));
             expected.extend(rounded.map(|integer| integer as i64));
@@ -159,18 +165,18 @@ fn conversions_to_integers_are_rounded_as_their_names_say() {
     }
     for (device, out) in results(
         "to_integers",
-        &[x.clone().into()],
+        &[xs.clone().into()],
         Element::I64,
         TO_INTEGERS,
     ) {
         let found: &[i64] = out.as_slice().expect("integers");
-        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for (at, (got, right)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(
-                found,
-                expected,
+                got,
+                right,
                 "{device}: result {} of {:e}",
                 at % TO_INTEGERS,
-                x[at / TO_INTEGERS]
+                xs[at / TO_INTEGERS]
             );
         }
     }
@@ -178,10 +184,10 @@ fn conversions_to_integers_are_rounded_as_their_names_say() {
 
 #[test]
 fn conversions_to_floats_are_rounded_as_their_names_say() {
-    let x: Vec<f64> = (0..COUNT).map(float).collect();
-    let n: Vec<i64> = (0..COUNT).map(|i| bits(i) as i64 >> (i % 40)).collect();
+    let xs: Vec<f64> = (0..COUNT).map(float).collect();
+    let ns: Vec<i64> = (0..COUNT).map(|i| bits(i) as i64 >> (i % 40)).collect();
     let mut expected: Vec<f64> = Vec::new();
-    for (&x, &n) in x.iter().zip(&n) {
+    for (&x, &n) in xs.iter().zip(&ns) {
         let k = n as i32;
         let single = |exact: i128| {
             let nearest = exact as f32;
@@ -200,16 +206,16 @@ fn conversions_to_floats_are_rounded_as_their_names_say() {
         expected.extend([f64::from(k), f64::from(k as u32)]);
         expected.extend(double((n as u64).into()));
     }
-    let inputs = [x.into(), n.clone().into()];
+    let inputs = [xs.into(), ns.clone().into()];
     for (device, out) in results("to_floats", &inputs, Element::F64, TO_FLOATS) {
         let found: &[f64] = out.as_slice().expect("floats");
-        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for (at, (got, right)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(
-                found,
-                expected,
+                got,
+                right,
                 "{device}: result {} of {}",
                 at % TO_FLOATS,
-                n[at / TO_FLOATS]
+                ns[at / TO_FLOATS]
             );
         }
     }
@@ -217,14 +223,14 @@ fn conversions_to_floats_are_rounded_as_their_names_say() {
 
 #[test]
 fn fast_functions_are_near() {
-    let x: Vec<f32> = (0..COUNT).map(|i| float(i) as f32 * 0.75).collect();
-    let y: Vec<f32> = (0..COUNT)
+    let xs: Vec<f32> = (0..COUNT).map(|i| float(i) as f32 * 0.75).collect();
+    let ys: Vec<f32> = (0..COUNT)
         .map(|i| float(i + COUNT).abs() as f32 * 0.3)
         .collect();
-    let inputs = [x.clone().into(), y.clone().into()];
+    let inputs = [xs.clone().into(), ys.clone().into()];
     for (device, out) in results("fast", &inputs, Element::F32, FAST) {
         let found: &[f32] = out.as_slice().expect("floats");
-        for ((found, &x), &y) in found.chunks(FAST).zip(&x).zip(&y) {
+        for ((of_thread, &x), &y) in found.chunks(FAST).zip(&xs).zip(&ys) {
             let [a, b] = [x, y].map(f64::from);
             let (sine, cosine) = a.sin_cos();
             let expected = [
@@ -241,17 +247,17 @@ fn fast_functions_are_near() {
                 sine.clamp(0.0, 1.0),
                 cosine.clamp(0.0, 1.0),
             ];
-            for (k, (&found, expected)) in found.iter().zip(expected).enumerate() {
+            for (k, (&got, right)) in of_thread.iter().zip(expected).enumerate() {
                 // A quotient has the relative errors of both, and a tangent of a great one the
                 // cosine's.
                 let allowed = match k {
                     2 => 2f64.powi(-19) * (1.0 + 1.0 / cosine.powi(2)),
-                    _ => 2f64.powi(-19) * (1.0 + expected.abs()),
+                    _ => 2f64.powi(-19) * (1.0 + right.abs()),
                 };
-                let error = (f64::from(found) - expected).abs();
+                let error = (f64::from(got) - right).abs();
                 assert!(
                     error <= allowed,
-                    "{device}: result {k} of {x:e}, {y:e}: {found:e}, not {expected:e}"
+                    "{device}: result {k} of {x:e}, {y:e}: {got:e}, not {right:e}"
                 );
             }
         }
@@ -274,26 +280,26 @@ fn permuted(x: u32, y: u32, selection: u32) -> u32 {
 
 #[test]
 fn functions_of_integers_are_the_same_everywhere() {
-    let x: Vec<i64> = (0..COUNT)
+    let xs: Vec<i64> = (0..COUNT)
         .map(|i| bits(2 * i) as i64)
         .chain([0, -1, i64::MIN])
         .collect();
-    let y: Vec<i64> = (0..COUNT)
+    let ys: Vec<i64> = (0..COUNT)
         .map(|i| bits(2 * i + 1) as i64)
         .chain([0, 1, -1])
         .collect();
-    let inputs = [x.clone().into(), y.clone().into()];
+    let inputs = [xs.clone().into(), ys.clone().into()];
     for (device, out) in results("integer_functions", &inputs, Element::I64, INTEGERS + 1) {
         let found: &[i64] = out.as_slice().expect("integers");
-        for ((found, &x), &y) in found.chunks(INTEGERS + 1).zip(&x).zip(&y) {
+        for ((of_thread, &x), &y) in found.chunks(INTEGERS + 1).zip(&xs).zip(&ys) {
             assert_eq!(
-                found[..INTEGERS],
+                of_thread[..INTEGERS],
                 integers(x, y),
                 "{device}: {x:#x}, {y:#x}"
             );
             let bytes = permuted(x as u32, y as u32, (x >> 32) as u32);
             assert_eq!(
-                found[INTEGERS],
+                of_thread[INTEGERS],
                 i64::from(bytes as i32),
                 "{device}: {x:#x}, {y:#x}"
             );
