@@ -20,12 +20,12 @@ fn main() {
         });
     let [older, newer] = ARCHS.map(|arch| &built[&arch]);
     let mut modules = String::new();
-    for (lab, newer) in newer {
+    for (lab, text) in newer {
         // Where all kernels of a lab need the newer generation, that text serves both.
-        let older = older.get(lab).unwrap_or(newer);
+        let older = older.get(lab).unwrap_or(text);
         writeln!(
             modules,
-            "({lab:?}, include_str!({older:?}), include_str!({newer:?})),"
+            "({lab:?}, include_str!({older:?}), include_str!({text:?})),"
         )
         .expect("memory takes everything");
     }

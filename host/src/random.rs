@@ -50,8 +50,8 @@ impl<B: Bits> Stream<B> {
     /// The stream of the array of this number, which has `len` elements.
     pub(crate) fn new(key: [u8; 32], array: u32, len: usize) -> Stream<B> {
         let mut root = ChaCha8Rng::from_seed(key);
-        let [mut key, mut second] = [[0; 32]; 2];
-        root.fill_bytes(&mut key);
+        let [mut first, mut second] = [[0; 32]; 2];
+        root.fill_bytes(&mut first);
         root.fill_bytes(&mut second);
         let mut second = bits_of(second, array);
         let places = FRESH.min(len);
@@ -63,7 +63,7 @@ impl<B: Bits> Stream<B> {
             (place, B::from_bytes(&bytes[..B::BYTES]))
         });
         Stream {
-            key,
+            key: first,
             array,
             fresh: fresh.collect(),
         }
@@ -84,8 +84,8 @@ impl<B: Bits> Stream<B> {
         for part in values.chunks_mut(PART) {
             let bytes = &mut bytes[..part.len() * B::BYTES];
             stream.fill_bytes(bytes);
-            for (value, bytes) in part.iter_mut().zip(bytes.chunks_exact(B::BYTES)) {
-                *value = element(B::from_bytes(bytes));
+            for (value, own) in part.iter_mut().zip(bytes.chunks_exact(B::BYTES)) {
+                *value = element(B::from_bytes(own));
             }
         }
         for (place, bits) in self.fresh.range(first..first + values.len()) {

@@ -137,7 +137,7 @@ impl Probe {
                 let got = session.read(*id)?;
                 let element = expected.element();
                 let mut got = got.bytes().chunks(expected.bytes().len()).zip(0..);
-                let different = |(got, _): &(&[u8], u64)| *got != expected.bytes();
+                let different = |(chunk, _): &(&[u8], u64)| *chunk != expected.bytes();
                 if let Some((got, at)) = got.find(different) {
                     let got = HostBuffer::from_bytes(element, got)?;
                     let place = format!("{expected:?} from element {}", at * expected.len() as u64);

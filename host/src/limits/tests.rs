@@ -69,22 +69,22 @@ fn amounts_are_what_the_emulator_counts() {
     };
     let (amount, counts) = report(Limit::Read);
     assert_eq!(counts.global_loads.bytes, amount);
-    let (amount, counts) = report(Limit::L2);
-    assert_eq!(counts.global_loads.bytes, amount);
-    let (amount, counts) = report(Limit::Write);
-    assert_eq!(counts.global_stores.bytes, amount);
-    let (amount, counts) = report(Limit::Shared);
+    let (l2_bytes, l2) = report(Limit::L2);
+    assert_eq!(l2.global_loads.bytes, l2_bytes);
+    let (written, write) = report(Limit::Write);
+    assert_eq!(write.global_stores.bytes, written);
+    let (shared_bytes, shared) = report(Limit::Shared);
     // The sum over the block also goes through shared memory.
-    let beside = counts.shared_loads.bytes - amount;
-    assert!(beside < amount / 100, "{counts:?}");
+    let beside = shared.shared_loads.bytes - shared_bytes;
+    assert!(beside < shared_bytes / 100, "{shared:?}");
     for (limit, class) in [
         (Limit::Fp32, InstructionClass::Float32),
         (Limit::Fp64, InstructionClass::Float64),
     ] {
-        let (amount, counts) = report(limit);
+        let (operations, arithmetic) = report(limit);
         // The chains' start values and their sum.
-        let beside = counts.class(class).thread - amount / 2;
-        assert!(beside < amount / 20, "{beside} of {amount}");
+        let more = arithmetic.class(class).thread - operations / 2;
+        assert!(more < operations / 20, "{more} of {operations}");
     }
 }
 

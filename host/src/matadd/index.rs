@@ -166,7 +166,8 @@ pub fn stores(variant: &Variant, n_x: u32, n_y: u32) -> Result<Stores, Error> {
     let owner = |(i, stored): (u32, Option<Stored>)| {
         let Stored { launch, thread } = stored?;
         let LaunchConfig { grid, block, .. } = configs[launch];
-        let linear = |[x, y, z]: [u32; 3], [n_x, n_y, _]: [u32; 3]| x + n_x * (y + n_y * z);
+        let linear =
+            |[x, y, z]: [u32; 3], [width, height, _]: [u32; 3]| x + width * (y + height * z);
         let in_grid = linear(thread.block, grid);
         Some(Owner {
             element: [i % n_x, i / n_x],

@@ -238,7 +238,7 @@ impl LabCase for MatAdd {
         _progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
         let (a, b): (&[f32], &[f32]) = (elements(inputs, "a")?, elements(inputs, "b")?);
-        let wide = |(a, b): (&f32, &f32)| f64::from(*a) + f64::from(*b);
+        let wide = |(left, right): (&f32, &f32)| f64::from(*left) + f64::from(*right);
         let c: Vec<f64> = a.iter().zip(b).map(wide).collect();
         Ok(Some(named([("c", c.into())])))
     }

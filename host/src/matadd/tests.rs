@@ -39,9 +39,12 @@ fn the_reference_is_at_most_half_a_unit_from_the_oracle() {
         oracle[0].1.as_slice::<f64>().unwrap(),
     );
     assert_eq!((oracle[0].0.as_str(), exact.len()), ("c", c.len()));
-    for (&c, &exact) in c.iter().zip(exact) {
-        let ulp = f64::from(c.abs().next_up()) - f64::from(c.abs());
-        assert!((f64::from(c) - exact).abs() <= ulp / 2.0, "{c} for {exact}");
+    for (&rounded, &sum) in c.iter().zip(exact) {
+        let ulp = f64::from(rounded.abs().next_up()) - f64::from(rounded.abs());
+        assert!(
+            (f64::from(rounded) - sum).abs() <= ulp / 2.0,
+            "{rounded} for {sum}"
+        );
     }
 }
 #[test]

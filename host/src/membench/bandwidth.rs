@@ -355,9 +355,9 @@ fn measure(
             times.push(timing.device.map(|time| time.as_secs_f64()));
         }
     }
-    let wrong = |expected: String, got: String| MembenchError::Wrong {
+    let wrong = |right: String, got: String| MembenchError::Wrong {
         kernel: plan.kernels()[0].clone(),
-        expected,
+        expected: right,
         got,
     };
     match expected {

@@ -139,7 +139,7 @@ pub fn lines(
         if sample > 0 {
             let (cycles, on) = (session.read(cycles)?, session.read(on)?);
             let rows = cycles.as_slice::<u32>()?.chunks(lines as usize);
-            let of_access = |cycles: &u32| *cycles as f32 / accesses as f32;
+            let of_access = |count: &u32| *count as f32 / accesses as f32;
             let rows = rows.map(|row| row.iter().map(of_access).collect());
             all.push(on.as_slice::<u32>()?.iter().copied().zip(rows).collect());
         }

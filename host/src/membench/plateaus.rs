@@ -325,8 +325,8 @@ mod tests {
         #[test]
         fn plateaus_are_flat_long_and_in_order(cycles in prop::collection::vec(30.0_f64..60.0, 81)) {
             let mut points = curve(|_| 0.0);
-            for (point, cycles) in points.iter_mut().zip(&cycles) {
-                point.cycles = *cycles;
+            for (point, measured) in points.iter_mut().zip(&cycles) {
+                point.cycles = *measured;
             }
             let found = plateaus(&points);
             for plateau in &found {

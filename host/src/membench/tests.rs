@@ -137,9 +137,9 @@ fn default_sweeps_are_of_whole_lines_in_order() {
         l2_bytes: Some(50 << 20),
         ..info.clone()
     };
-    let footprints = LatencyOptions::for_device(&large).footprints_bytes;
-    assert!(footprints.windows(2).all(|pair| pair[0] < pair[1]));
-    let has = |mib: u64| footprints.contains(&(mib << 20));
+    let of_large = LatencyOptions::for_device(&large).footprints_bytes;
+    assert!(of_large.windows(2).all(|pair| pair[0] < pair[1]));
+    let has = |mib: u64| of_large.contains(&(mib << 20));
     assert!([36, 44, 52, 72, 88, 104, 144].into_iter().all(has));
     assert!(!has(18) && !has(160 + 16));
     // On a small device, at most a quarter of its memory.
@@ -147,8 +147,8 @@ fn default_sweeps_are_of_whole_lines_in_order() {
         memory_bytes: Some(1 << 30),
         ..info
     };
-    let footprints = LatencyOptions::for_device(&small).footprints_bytes;
-    assert_eq!(footprints.last(), Some(&(1 << 28)));
+    let of_small = LatencyOptions::for_device(&small).footprints_bytes;
+    assert_eq!(of_small.last(), Some(&(1 << 28)));
     assert_eq!(BandwidthOptions::for_device(&small).device_bytes, 1 << 27);
 }
 #[test]

@@ -170,9 +170,9 @@ pub fn to_tolerance(
     {
         let part = problem.clone().with_iterations(chunk);
         let plan = record_with_change(&part, variant)?;
-        let (u, change) = (plan.find_buffer("u")?, plan.find_output("change")?);
+        let (field, change) = (plan.find_buffer("u")?, plan.find_output("change")?);
         let mut session = device.prepare(&kernels_of("poisson"), &plan)?;
-        session.write(u, &state.u)?;
+        session.write(field, &state.u)?;
         while !state.reached && chunks.next_if_eq(&chunk).is_some() {
             let timing = session.run()?;
             state.timing.host += timing.host;
@@ -185,7 +185,7 @@ pub fn to_tolerance(
             state.looked(chunk, f64::from_bits(bits), stop);
             progress.update(state.iterations.into(), problem.iterations().into());
         }
-        state.u = session.read(u)?;
+        state.u = session.read(field)?;
     }
     Ok(state)
 }

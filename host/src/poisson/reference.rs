@@ -131,8 +131,8 @@ impl<'s, S: Source> Jacobi<'s, S> {
                 next.par_chunks_mut(rows * n)
                     .enumerate()
                     .for_each(|(task, values)| {
-                        for (row, values) in values.chunks_exact_mut(n).enumerate() {
-                            self.row(task * rows + row, values);
+                        for (row, points) in values.chunks_exact_mut(n).enumerate() {
+                            self.row(task * rows + row, points);
                         }
                     });
             }
@@ -149,7 +149,7 @@ impl<'s, S: Source> Jacobi<'s, S> {
         }
         // The slices have one length, so that the loop has no bounds checks and vectorises.
         let inner = n - 2;
-        let from = |row: usize, x: usize| &self.u[row * n + x..][..inner];
+        let from = |at: usize, x: usize| &self.u[at * n + x..][..inner];
         let (west, east) = (from(row, 0), from(row, 2));
         let (south, north) = (from(row - 1, 1), from(row + 1, 1));
         let (below, above) = (from(row - n, 1), from(row + n, 1));
@@ -216,7 +216,7 @@ pub fn oracle(problem: &Poisson, u: &[f64], progress: &dyn Progress) -> Vec<f64>
                     let i = row * n + x;
                     let around = [i - 1, i + 1, i - n, i + n, i - n * n, i + n * n];
                     let h2_f = Double::from(grid.h2() * grid.source(x as u32, y, z));
-                    let sum = around.iter().fold(h2_f, |sum, &i| sum + last[i]);
+                    let sum = around.iter().fold(h2_f, |sum, &at| sum + last[at]);
                     *value = sum * sixth;
                 }
             });

@@ -221,8 +221,8 @@ fn looking_more_often_finds_the_end_sooner() {
     // The problem's iterations end first.
     let stop = Stop::new(0.05, 10).unwrap();
     let cut = problem.with_iterations(first - 1);
-    let end = to_tolerance_on_cpu(&cut, &stop, Cpu::Serial, &NoProgress).unwrap();
-    assert_eq!((end.iterations, end.reached), (first - 1, false));
+    let of_cut = to_tolerance_on_cpu(&cut, &stop, Cpu::Serial, &NoProgress).unwrap();
+    assert_eq!((of_cut.iterations, of_cut.reached), (first - 1, false));
 }
 #[test]
 fn nothing_to_do_is_done_at_once() {

@@ -145,9 +145,9 @@ pub fn vp(
         let first = first_point(grid, column);
         let speeds = model.row(first, grid.n_z);
         let factors = factors(uniform.as_ref(), first, row.len());
-        for ((vp, c), factor) in row.iter_mut().zip(speeds).zip(factors) {
+        for ((value, c), factor) in row.iter_mut().zip(speeds).zip(factors) {
             let distance = f64::from(c) * dt_s;
-            *vp = (distance * distance * factor) as f32;
+            *value = (distance * distance * factor) as f32;
         }
     });
     Ok(vp)
@@ -170,8 +170,8 @@ impl Absorption {
         all.for_each(|(row, values)| {
             let (x, y) = ((row / rows) as i64 - halo, (row % rows) as i64 - halo);
             let factors = factors(uniform.as_ref(), row * pitch, pitch);
-            for ((z, eta), factor) in (0..).zip(values).zip(factors) {
-                *eta = (self.eta_at([x, y, z]) * factor) as f32;
+            for ((z, value), factor) in (0..).zip(values).zip(factors) {
+                *value = (self.eta_at([x, y, z]) * factor) as f32;
             }
         });
         Ok(eta)
@@ -191,9 +191,9 @@ pub fn first_point(grid: Grid, [x, y]: [u32; 2]) -> usize {
 /// Calls `fill` with the position along x and y of each row of points, and its n_z values.
 pub fn for_rows(grid: Grid, values: &mut [f32], fill: impl Fn([u32; 2], &mut [f32]) + Send + Sync) {
     let all = values.par_chunks_mut(grid.pitch as usize).enumerate();
-    all.for_each(|(row, values)| {
+    all.for_each(|(row, points)| {
         if let Some(column) = grid.column(row) {
-            fill(column, &mut values[..grid.n_z as usize]);
+            fill(column, &mut points[..grid.n_z as usize]);
         }
     });
 }

@@ -71,7 +71,7 @@ pub(super) fn advance_by<T: Fused + Send + Sync>(
         match cpu {
             Cpu::Serial => {
                 let rows = v.chunks_mut(pitch).zip(phi.chunks_mut(pitch)).enumerate();
-                rows.for_each(|(row, (v, phi))| stepper.row(row, v, phi));
+                rows.for_each(|(row, (v_row, phi_row))| stepper.row(row, v_row, phi_row));
             }
             Cpu::Parallel => {
                 let rows = TASK_VALUES.div_ceil(pitch);
@@ -79,10 +79,10 @@ pub(super) fn advance_by<T: Fused + Send + Sync>(
                     .par_chunks_mut(rows * pitch)
                     .zip(phi.par_chunks_mut(rows * pitch))
                     .enumerate();
-                tasks.for_each(|(task, (v, phi))| {
-                    let all = v.chunks_mut(pitch).zip(phi.chunks_mut(pitch));
-                    for (row, (v, phi)) in all.enumerate() {
-                        stepper.row(task * rows + row, v, phi);
+                tasks.for_each(|(task, (v_rows, phi_rows))| {
+                    let all = v_rows.chunks_mut(pitch).zip(phi_rows.chunks_mut(pitch));
+                    for (row, (v_row, phi_row)) in all.enumerate() {
+                        stepper.row(task * rows + row, v_row, phi_row);
                     }
                 });
             }
@@ -170,8 +170,8 @@ impl<T: Fused> Stepper<'_, T> {
         let strides = [self.grid.stride_x(), self.grid.stride_y(), 1].map(|n| n as usize);
         let distances = [1, 2, 3, 4];
         // The slices have one length, so that the loops have no bounds checks and vectorise.
-        let u = |start: usize| &self.u[start..][..len];
-        let eta = |start: usize| &self.medium.eta[start..][..len];
+        let u = |at: usize| &self.u[at..][..len];
+        let eta = |at: usize| &self.medium.eta[at..][..len];
         Around {
             coefficients: &self.coefficients,
             own: u(start),
@@ -201,28 +201,28 @@ impl<T: Fused> Around<'_, T> {
 /// Advances points inside the shell.
 #[inline(always)]
 fn inner<T: Fused>(around: &Around<'_, T>, v: &mut [T]) {
-    for (at, v) in v.iter_mut().enumerate() {
+    for (at, value) in v.iter_mut().enumerate() {
         let vp = T::from_f32(around.vp[at]);
-        *v = update::inner(around.own[at], *v, vp, around.laplacian(at));
+        *value = update::inner(around.own[at], *value, vp, around.laplacian(at));
     }
 }
 
 /// Advances points in the shell.
 #[inline(always)]
 fn shell<T: Fused>(around: &Around<'_, T>, v: &mut [T], phi: &mut [T]) {
-    for (at, (v, phi)) in v.iter_mut().zip(phi).enumerate() {
+    for (at, (value, of_phi)) in v.iter_mut().zip(phi).enumerate() {
         let (u, vp, eta) = (around.own[at], around.vp[at], around.eta[at]);
         let (vp, eta) = (T::from_f32(vp), T::from_f32(eta));
-        *v = update::shell(u, *v, vp, around.laplacian(at), eta, *phi);
+        *value = update::shell(u, *value, vp, around.laplacian(at), eta, *of_phi);
         let [x, y, z] = &around.eta_neighbours;
         // The values are converted to `T` first: their difference is part of the scheme.
         let change =
             |[before, after]: [&[f32]; 2]| T::from_f32(after[at]) - T::from_f32(before[at]);
         let eta_change = [change(*x), change(*y), change(*z)];
-        let change = |[before, after]: [&[T]; 2]| after[at] - before[at];
-        let [x, y, z] = &around.neighbours;
-        let u_change = [change(x[0]), change(y[0]), change(z[0])];
-        *phi = update::phi(around.coefficients, *phi, eta, eta_change, u_change);
+        let of_u = |[before, after]: [&[T]; 2]| after[at] - before[at];
+        let [u_x, u_y, u_z] = &around.neighbours;
+        let u_change = [of_u(u_x[0]), of_u(u_y[0]), of_u(u_z[0])];
+        *of_phi = update::phi(around.coefficients, *of_phi, eta, eta_change, u_change);
     }
 }
 

@@ -83,7 +83,12 @@ fn all_references_give_the_same_bits() {
                 advance_by(false, &problem, medium, &mut fields, cpu, &NoProgress)
             }
             let Fields { u, v, phi } = fields;
-            [u, v, phi].map(|values| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>())
+            [u, v, phi].map(|values| {
+                values
+                    .iter()
+                    .map(|value| value.to_bits())
+                    .collect::<Vec<_>>()
+            })
         };
         let serial = run(true, Cpu::Serial);
         assert!(serial == run(true, Cpu::Parallel), "{problem}: parallel");
@@ -110,8 +115,8 @@ fn one_step_is_the_formula() {
     let weights = [8.0 / 5.0, -0.2, 8.0 / 315.0, -1.0 / 560.0];
     assert!(problem.source_value(0).abs() > 0.3);
     for (point, at) in points(grid) {
-        let u = |at: usize| initial.u[at];
-        let eta = |at: usize| f64::from(eta[at]);
+        let u = |index: usize| initial.u[index];
+        let eta = |index: usize| f64::from(eta[index]);
         let (mut laplacian, mut product) = (0.0, 0.0);
         for (stride, d) in strides.into_iter().zip(spacing) {
             laplacian += -205.0 / 72.0 * u(at) / (d * d);
@@ -153,10 +158,10 @@ fn one_step_is_the_formula() {
 /// difference of exp(i k x), negated.
 fn omega_dt(c_dt: f64, spacing: [f64; 3], k: [f64; 3]) -> f64 {
     let weights = [8.0 / 5.0, -0.2, 8.0 / 315.0, -1.0 / 560.0];
-    let of_axis = |(d, k): (f64, f64)| {
+    let of_axis = |(d, k_axis): (f64, f64)| {
         let pairs = (1..)
             .zip(weights)
-            .map(|(r, w)| 2.0 * w * (f64::from(r) * k).cos());
+            .map(|(r, w)| 2.0 * w * (f64::from(r) * k_axis).cos());
         (205.0 / 72.0 - pairs.sum::<f64>()) / (d * d)
     };
     let sum: f64 = spacing.into_iter().zip(k).map(of_axis).sum();
@@ -340,19 +345,22 @@ fn what_is_symmetric_stays_so_to_the_last_bit() {
     let fields = run(&problem);
     let [n_x, n_y, n_z] = grid.shape();
     for ([x, y, z], at) in points(grid) {
-        for [x, y, z] in [
+        for [mirror_x, mirror_y, mirror_z] in [
             [n_x - 1 - x, y, z],
             [x, n_y - 1 - y, z],
             [x, y, n_z - 1 - z],
         ] {
-            let mirrored = grid.index(x, y, z) as usize;
+            let mirrored = grid.index(mirror_x, mirror_y, mirror_z) as usize;
             assert_eq!(
                 fields.u[at].to_bits(),
                 fields.u[mirrored].to_bits(),
-                "u, {x} {y} {z}"
+                "u, {mirror_x} {mirror_y} {mirror_z}"
             );
             // Zeros may have the other sign.
-            assert_eq!(fields.phi[at], fields.phi[mirrored], "phi, {x} {y} {z}");
+            assert_eq!(
+                fields.phi[at], fields.phi[mirrored],
+                "phi, {mirror_x} {mirror_y} {mirror_z}"
+            );
         }
     }
 }
@@ -399,10 +407,10 @@ fn absorption_grows_from_the_inner_face_to_the_halo() {
         "the largest of the depths"
     );
     let wide = Stencil25::new([33; 3], 1).unwrap();
-    let most = 3.0 * 2400.0 * wide.dt_s() * 1000_f64.ln() / 320.0;
+    let of_wide = 3.0 * 2400.0 * wide.dt_s() * 1000_f64.ln() / 320.0;
     approx::assert_relative_eq!(
         f64::from(wide.absorption().at(0, 16, 16)),
-        most,
+        of_wide,
         max_relative = 1e-6
     );
 }
@@ -434,8 +442,11 @@ fn random_starts_follow_the_seed_and_leave_what_is_fixed() {
     }
     let model = problem(shape, 1, 2).vp().unwrap();
     let absorption = problem(shape, 1, 2).eta().unwrap();
-    for (eta, most) in eta.iter().zip(&absorption) {
-        assert!(eta <= most && *eta >= 0.875 * most, "{eta}, of {most}");
+    for (drawn, most) in eta.iter().zip(&absorption) {
+        assert!(
+            drawn <= most && *drawn >= 0.875 * most,
+            "{drawn}, of {most}"
+        );
     }
     for (point, at) in points(Grid::new(shape)) {
         assert!(vp[at] <= model[at] && vp[at] >= 0.875 * model[at]);

@@ -79,8 +79,8 @@ fn advance_by<T: Real + Send + Sync>(
                     .par_chunks_mut(rows * n_x)
                     .enumerate()
                     .for_each(|(chunk, cells)| {
-                        for (row, cells) in cells.chunks_mut(n_x).enumerate() {
-                            stepper.row(chunk * rows + row, cells);
+                        for (row, of_row) in cells.chunks_mut(n_x).enumerate() {
+                            stepper.row(chunk * rows + row, of_row);
                         }
                     });
             }
@@ -163,7 +163,7 @@ impl<T: Real> Stepper<'_, T> {
             cells.fill(T::ZERO);
             return;
         }
-        let row = |y: usize| &self.last[y * n_x..][..n_x];
+        let row = |at: usize| &self.last[at * n_x..][..n_x];
         let (north, own, south) = (row(y - 1), row(y), row(y + 1));
         let kinds = &self.table.kinds[y * n_x..][..n_x];
         let inner = n_x - 2;
@@ -174,7 +174,7 @@ impl<T: Real> Stepper<'_, T> {
         let south = &south[1..][..inner];
         let kinds = &kinds[1..][..inner];
         let (first, rest) = cells.split_first_mut().expect("a row has at least 2 cells");
-        let (last, cells) = rest.split_last_mut().expect("a row has at least 2 cells");
+        let (last, within) = rest.split_last_mut().expect("a row has at least 2 cells");
         (*first, *last) = (T::ZERO, T::ZERO);
         let around = Around {
             west,
@@ -184,7 +184,7 @@ impl<T: Real> Stepper<'_, T> {
             own,
             kinds,
         };
-        (self.inner)(&around, self.source, self.k, &mut cells[..inner]);
+        (self.inner)(&around, self.source, self.k, &mut within[..inner]);
     }
 }
 

@@ -43,7 +43,7 @@ fn one_step_is_the_formula() {
     let (k, n_x) = (f64::from(0.3_f32), 40);
     for y in 0..30_usize {
         for x in 0..40_usize {
-            let u1 = |x: usize, y: usize| f64::from(initial.u1[y * n_x + x]);
+            let u1 = |at_x: usize, at_y: usize| f64::from(initial.u1[at_y * n_x + at_x]);
             let u0 = f64::from(initial.u0[y * n_x + x]);
             let got = f64::from(result.u1[y * n_x + x]);
             let border = x == 0 || y == 0 || x == 39 || y == 29;
@@ -91,8 +91,8 @@ fn a_standing_wave_keeps_its_shape_and_frequency() {
     };
     advance(&problem, &mut fields, Cpu::Serial, &NoProgress);
     let exact = mode(f64::from(steps) + 1.0);
-    for (got, exact) in fields.u1.iter().zip(&exact) {
-        approx::assert_abs_diff_eq!(got, exact, epsilon = 1e-10);
+    for (got, right) in fields.u1.iter().zip(&exact) {
+        approx::assert_abs_diff_eq!(got, right, epsilon = 1e-10);
     }
     let narrow = |values: Vec<f64>| values.into_iter().map(|v| v as f32).collect();
     let mut single = Fields {
@@ -100,8 +100,8 @@ fn a_standing_wave_keeps_its_shape_and_frequency() {
         u1: narrow(mode(1.0)),
     };
     advance(&problem, &mut single, Cpu::Serial, &NoProgress);
-    for (got, exact) in single.u1.iter().zip(&exact) {
-        approx::assert_abs_diff_eq!(f64::from(*got), exact, epsilon = 2e-4);
+    for (got, right) in single.u1.iter().zip(&exact) {
+        approx::assert_abs_diff_eq!(f64::from(*got), right, epsilon = 2e-4);
     }
 }
 #[test]
@@ -110,8 +110,8 @@ fn the_reference_rounds_but_does_not_drift_from_the_oracle() {
         let problem = random(120, 90, 200, scene);
         let reference = run(&problem, Cpu::Parallel);
         let exact = oracle(&problem, Cpu::Parallel, &NoProgress).unwrap();
-        for (got, exact) in reference.u1.iter().zip(&exact.u1) {
-            approx::assert_abs_diff_eq!(f64::from(*got), exact, epsilon = 1e-3);
+        for (got, right) in reference.u1.iter().zip(&exact.u1) {
+            approx::assert_abs_diff_eq!(f64::from(*got), right, epsilon = 1e-3);
         }
     }
 }
@@ -123,8 +123,8 @@ fn the_fused_reference_rounds_differently_and_does_not_drift_either() {
         advance_fused(&problem, &mut fused);
         assert_ne!(fused, run(&problem, Cpu::Parallel), "{scene}");
         let exact = oracle(&problem, Cpu::Parallel, &NoProgress).unwrap();
-        for (got, exact) in fused.u1.iter().zip(&exact.u1) {
-            approx::assert_abs_diff_eq!(f64::from(*got), exact, epsilon = 1e-3);
+        for (got, right) in fused.u1.iter().zip(&exact.u1) {
+            approx::assert_abs_diff_eq!(f64::from(*got), right, epsilon = 1e-3);
         }
     }
 }

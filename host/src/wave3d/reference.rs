@@ -57,8 +57,8 @@ pub fn advance(
                 let columns = TASK_SITES.div_ceil(n_z);
                 let tasks = fields.u_prev.par_chunks_mut(columns * n_z).enumerate();
                 tasks.for_each(|(task, sites)| {
-                    for (column, sites) in sites.chunks_mut(n_z).enumerate() {
-                        stepper.column(task * columns + column, sites);
+                    for (column, of_column) in sites.chunks_mut(n_z).enumerate() {
+                        stepper.column(task * columns + column, of_column);
                     }
                 });
             }
@@ -109,7 +109,7 @@ impl Stepper<'_> {
         let n_z = self.domain.n_z as usize;
         let len = ks.len();
         // The slices have one length, so that the loops have no bounds checks and vectorise.
-        let last = |column: usize, first: usize| &self.u[column * n_z + first..][..len];
+        let last = |at: usize, first: usize| &self.u[at * n_z + first..][..len];
         let (west, east) = (last(column - n_y, ks.start), last(column + n_y, ks.start));
         let (south, north) = (last(column - 1, ks.start), last(column + 1, ks.start));
         let (above, below) = (last(column, ks.start - 1), last(column, ks.start + 1));
@@ -181,7 +181,7 @@ pub fn oracle(
                 let around = [at - across, at + across, at - n_z, at + n_z, at - 1, at + 1];
                 let mut laplacian = around
                     .iter()
-                    .fold(double(0.0) - six * last[at], |sum, &at| sum + last[at]);
+                    .fold(double(0.0) - six * last[at], |sum, &near| sum + last[near]);
                 if source.index as usize == at {
                     laplacian = laplacian + double(source.value);
                 }

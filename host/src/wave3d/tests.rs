@@ -66,7 +66,7 @@ fn one_step_is_the_formula() {
             assert_eq!(got, 0.0, "the border at {site:?}");
             continue;
         }
-        let u = |site| initial.u[at(site)];
+        let u = |place| initial.u[at(place)];
         let sum = u([i - 1, j, k]) + u([i + 1, j, k]) + u([i, j - 1, k]) + u([i, j + 1, k]);
         let sum = sum + u([i, j, k - 1]) + u([i, j, k + 1]);
         let source = if site == [8, 9, 5] { 1.0 } else { 0.0 };
@@ -99,14 +99,14 @@ fn one_step_is_the_formula() {
 /// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude
 /// 1, and the ratio of its L to the mode. The ratio follows from the 7-point sum of the mode.
 fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
-    let theta = |p: f64, n: u32| p * PI / f64::from(n - 1);
+    let theta = |half_waves: f64, n: u32| half_waves * PI / f64::from(n - 1);
     let (x, y, z) = (theta(p, n_x), theta(q, n_y), theta(r, n_z));
     let shape = sites([n_x, n_y, n_z]).map(|[i, j, k]| {
         (x * f64::from(i)).sin() * (y * f64::from(j)).sin() * (z * f64::from(k)).sin()
     });
     let eigenvalue = -4.0
         * [x, y, z]
-            .map(|theta| (theta / 2.0).sin().powi(2))
+            .map(|angle| (angle / 2.0).sin().powi(2))
             .iter()
             .sum::<f64>();
     (shape.collect(), eigenvalue)
@@ -174,7 +174,7 @@ fn energy(problem: &Wave3d, fields: &Fields) -> f64 {
             continue;
         }
         let (u_prev, u) = (fields.u_prev[at(i, j, k)], fields.u[at(i, j, k)]);
-        let prev = |i, j, k| fields.u_prev[at(i, j, k)];
+        let prev = |x, y, z| fields.u_prev[at(x, y, z)];
         let around = Neighbours {
             along_x: [prev(i - 1, j, k), prev(i + 1, j, k)],
             along_y: [prev(i, j - 1, k), prev(i, j + 1, k)],
@@ -387,12 +387,12 @@ fn the_reference_stays_near_the_oracle() {
     let inputs = problem.inputs().unwrap();
     let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
     let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
-    for ((name, reference), (_, oracle)) in reference.iter().zip(&oracle) {
-        let pairs = reference
+    for ((name, rounded), (_, exact)) in reference.iter().zip(&oracle) {
+        let pairs = rounded
             .as_slice::<f64>()
             .unwrap()
             .iter()
-            .zip(oracle.as_slice::<f64>().unwrap());
+            .zip(exact.as_slice::<f64>().unwrap());
         let noise = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(noise > 0.0 && noise < 1e-12, "{name}: {noise}");
     }

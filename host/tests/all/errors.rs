@@ -74,8 +74,8 @@ fn what_does_not_exist() {
     assert_eq!(find_variant(&variants, "shmem").unwrap(), &variants[1]);
     let lab = find_lab("no such lab").err().unwrap();
     assert!(matches!(lab, CaseError::Unknown { what: "lab", .. }));
-    for lab in host::labs() {
-        assert_eq!(find_lab(lab.name).unwrap().name, lab.name);
+    for known in host::labs() {
+        assert_eq!(find_lab(known.name).unwrap().name, known.name);
     }
 }
 
@@ -91,11 +91,11 @@ fn parameters_are_read_and_checked() {
     insta::assert_snapshot!(input(CaseParams::parse(["n_x"]).unwrap_err()), @"`n_x` is not a parameter: write name=value");
     insta::assert_snapshot!(input(CaseParams::parse(["=7"]).unwrap_err()), @"`=7` is not a parameter: write name=value");
     insta::assert_snapshot!(input(CaseParams::parse(["n_x=1", "n_x=2"]).unwrap_err()), @"parameter `n_x` is given twice");
-    let params = CaseParams::parse(["nx=1"]).unwrap();
-    insta::assert_snapshot!(input(Values::new(&params, &PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
-    let params = CaseParams::parse(["steps=-1", "n_x=99999999999"]).unwrap();
-    let values = Values::new(&params, &PARAMETERS).unwrap();
-    insta::assert_snapshot!(input(values.get::<u32>("steps").unwrap_err()), @"parameter `steps` = `-1`: write a whole number from 0 to 4294967295: time steps");
-    insta::assert_snapshot!(input(values.get::<u32>("n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: write a whole number from 0 to 4294967295: cells in x");
+    let misspelt = CaseParams::parse(["nx=1"]).unwrap();
+    insta::assert_snapshot!(input(Values::new(&misspelt, &PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
+    let out_of_range = CaseParams::parse(["steps=-1", "n_x=99999999999"]).unwrap();
+    let of_range = Values::new(&out_of_range, &PARAMETERS).unwrap();
+    insta::assert_snapshot!(input(of_range.get::<u32>("steps").unwrap_err()), @"parameter `steps` = `-1`: write a whole number from 0 to 4294967295: time steps");
+    insta::assert_snapshot!(input(of_range.get::<u32>("n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: write a whole number from 0 to 4294967295: cells in x");
     insta::assert_snapshot!(input(CaseError::invalid("n_x", 1, "must be at least 2")), @"parameter `n_x` = `1`: must be at least 2");
 }

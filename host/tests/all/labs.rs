@@ -122,10 +122,10 @@ fn the_largest_case_that_fits_is_the_largest() {
             // `n_x = n_y = 3`
             let (names, size) = fits.rsplit_once(" = ").unwrap();
             let size: u32 = size.parse().unwrap();
-            let needed = |size: u32| {
+            let needed = |extent: u32| {
                 let params: Vec<String> = names
                     .split(" = ")
-                    .map(|name| format!("{name}={size}"))
+                    .map(|name| format!("{name}={extent}"))
                     .collect();
                 let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
                 let case = lab.case(&params).unwrap();

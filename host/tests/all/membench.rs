@@ -100,7 +100,7 @@ mod on_a_gpu {
         };
         let emulated = device::EmulatedDevice::default();
         for variant in &matadd::LAB.variants {
-            let map = |device: &dyn Device| matadd::check_index(device, variant, 67, 41).unwrap();
+            let map = |on: &dyn Device| matadd::check_index(on, variant, 67, 41).unwrap();
             assert_eq!(map(device), map(&emulated), "{}", variant.name);
         }
     }

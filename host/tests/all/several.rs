@@ -153,8 +153,8 @@ fn changed(from: &str, to: &str) -> String {
     let (kernel, after) = rest.split_once("\n}\n").unwrap();
     assert!(kernel.contains(from), "no {from} in {kernel}");
     let kernel = kernel.replace(from, to);
-    let ptx = format!("{before}.entry poisson_fast_at_once({kernel}\n}}\n{after}");
-    let module = device::Module::new("changed", ptx);
+    let changed = format!("{before}.entry poisson_fast_at_once({kernel}\n}}\n{after}");
+    let module = device::Module::new("changed", changed);
     let device = EmulatedDevice::default().with_devices(2);
     let mut session = device.prepare(&module, &plan).unwrap();
     let inputs = case.inputs().unwrap();
@@ -445,13 +445,13 @@ fn waits_for(plan: &Plan) -> Vec<Vec<bool>> {
     let waits = plan.dependencies();
     let mut all = vec![vec![false; waits.len()]; waits.len()];
     for (command, before) in waits.iter().enumerate() {
-        for &before in before {
-            let before = before as usize;
-            let with_its = all[before].clone();
+        for &earlier in before {
+            let earlier = earlier as usize;
+            let with_its = all[earlier].clone();
             for (follows, its) in all[command].iter_mut().zip(with_its) {
                 *follows |= its;
             }
-            all[command][before] = true;
+            all[command][earlier] = true;
         }
     }
     all
