@@ -173,9 +173,11 @@ pub trait LabCase: Any + Display + Send + Sync {
             let (expected, _) = Expected::rounding(check::ROUNDING, expected, &oracle);
             return Ok(expected.check(got));
         };
-        let inputs = sample.inputs()?;
-        let reference = sample.reference_from(&inputs, Cpu::Parallel, &NoProgress)?;
-        let oracle = sample.oracle_from(&inputs, &NoProgress)?.expect(missing);
+        let sample_inputs = sample.inputs()?;
+        let reference = sample.reference_from(&sample_inputs, Cpu::Parallel, &NoProgress)?;
+        let oracle = sample
+            .oracle_from(&sample_inputs, &NoProgress)?
+            .expect(missing);
         let (_, noise) = Expected::rounding(check::ROUNDING, &reference, &oracle);
         let bounds = check::bounds_by_sample(&noise, &reference, expected);
         Ok(check::near(expected, got, &bounds))

@@ -28,7 +28,7 @@ fn step_updates(case: &dyn LabCase) -> u64 {
 /// large; `None` if it has no timesteps, or no more.
 fn shortened(case: &dyn LabCase) -> Option<Box<dyn LabCase>> {
     let reduced = case.reduced();
-    let is_large = |reduced: &dyn LabCase| 2 * step_updates(reduced) >= step_updates(case);
+    let is_large = |smaller: &dyn LabCase| 2 * step_updates(smaller) >= step_updates(case);
     if let Some(reduced) = reduced.filter(|reduced| is_large(reduced.as_ref())) {
         return Some(reduced);
     }

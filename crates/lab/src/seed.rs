@@ -26,8 +26,8 @@ impl Seed {
         if digits.len() != 2 * key.len() {
             return None;
         }
-        for (byte, digits) in key.iter_mut().zip(digits.chunks_exact(2)) {
-            let [high, low] = [digits[0], digits[1]].map(|digit| char::from(digit).to_digit(16));
+        for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+            let [high, low] = [pair[0], pair[1]].map(|digit| char::from(digit).to_digit(16));
             *byte = (16 * high? + low?) as u8;
         }
         Some(Seed::Key(key))

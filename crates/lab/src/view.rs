@@ -38,14 +38,14 @@ impl Lattice {
     ) -> Lattice {
         let mut stride = 1;
         let mut named = Vec::new();
-        for (axis, points) in points {
-            named.push((axis, (points as u32, stride)));
-            stride *= points as usize;
+        for (axis, count) in points {
+            named.push((axis, (count as u32, stride)));
+            stride *= count as usize;
         }
         named.sort_unstable();
         let mut axes = [(1, stride); 3];
-        for (axis, (_, points)) in axes.iter_mut().zip(named) {
-            *axis = points;
+        for (axis, (_, count)) in axes.iter_mut().zip(named) {
+            *axis = count;
         }
         Lattice {
             name,

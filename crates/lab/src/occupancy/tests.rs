@@ -36,9 +36,9 @@ fn every_value_of_the_calculator_is_met() {
         };
         let got = occupancy(gpu, needs).unwrap();
         assert_eq!(i64::from(got.blocks), blocks, "{line}");
-        let allowed = got.allowed.map(|(_, blocks)| match blocks {
+        let allowed = got.allowed.map(|(_, most)| match most {
             u32::MAX => -1,
-            blocks => i64::from(blocks),
+            count => i64::from(count),
         });
         assert_eq!(
             allowed,
