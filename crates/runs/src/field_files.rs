@@ -133,7 +133,7 @@ fn write_vti(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) ->
         .axes
         .map(|(points, _)| format!("0 {}", points - 1))
         .join(" ");
-    let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
+    let triple = |three: [f64; 3]| three.map(|value| value.to_string()).join(" ");
     let (name, origin, spacing) = (
         lattice.name,
         triple(lattice.origin),
@@ -393,13 +393,13 @@ mod tests {
         }
         assert_eq!(end, b"\n  </AppendedData>\n</VTKFile>\n");
 
-        let mut file = Vec::new();
+        let mut npy_file = Vec::new();
         lattice
-            .write(FieldFormat::Npy, &mut file, &values.into())
+            .write(FieldFormat::Npy, &mut npy_file, &values.into())
             .unwrap();
-        let header = String::from_utf8_lossy(&file);
+        let header = String::from_utf8_lossy(&npy_file);
         assert!(header.contains("'shape': (4, 2, 3,)"), "{header}");
-        assert_eq!(file[file.len() - data.len()..], *data);
+        assert_eq!(npy_file[npy_file.len() - data.len()..], *data);
     }
 
     #[test]
@@ -407,9 +407,9 @@ mod tests {
         let case = host::wave3d::Wave3d::new([5, 6, 7], 1).unwrap();
         let lattice = Lattice::new("u", case.axes("u"), 0.0, 10.0);
         assert_eq!(lattice.axes, [(5, 42), (6, 7), (7, 1)]);
-        let case = host::wave2d::Wave2d::new(5, 6, 1, "empty-box").unwrap();
-        let lattice = Lattice::new("u1", case.axes("u1"), 0.0, 1.0);
-        assert_eq!(lattice.axes, [(5, 1), (6, 5), (1, 30)]);
+        let plane = host::wave2d::Wave2d::new(5, 6, 1, "empty-box").unwrap();
+        let plane_lattice = Lattice::new("u1", plane.axes("u1"), 0.0, 1.0);
+        assert_eq!(plane_lattice.axes, [(5, 1), (6, 5), (1, 30)]);
     }
 
     #[test]

@@ -46,9 +46,9 @@ fn printable_shape(text: &str) -> Result<Extents<2>, String> {
         return Err("a matrix has at least 1 element along each axis".to_owned());
     }
     if x > MOST[0] || y > MOST[1] {
-        let [x, y] = MOST;
+        let [most_x, most_y] = MOST;
         return Err(format!(
-            "too large to print; at most {x} columns and {y} rows"
+            "too large to print; at most {most_x} columns and {most_y} rows"
         ));
     }
     Ok(Extents([x, y]))
@@ -135,17 +135,20 @@ impl MataddArgs {
         )?;
         let variant = find_variant(&LAB.variants, name)
             .map_err(|error| CommandError::from(error).context("--check-index"))?;
-        let Named { name, device } = machine.choose_one(self.device)?;
+        let Named {
+            name: device_name,
+            device,
+        } = machine.choose_one(self.device)?;
         let Extents([n_x, n_y]) = self.shape;
         if device.info().kind == DeviceKind::Emulated {
             return self.of_stores(variant);
         }
         let map = check_index(device, variant, n_x, n_y)?;
         let owners = (0..map.threads.len()).map(|i| Some(map.owner(i)));
-        let device = name.to_string();
+        let named = device_name.to_string();
         Ok(Report::new(
             &variant.name,
-            device,
+            named,
             &[map.config],
             owners.collect(),
         ))
@@ -201,8 +204,8 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
         extents.all(|[_, rows]| rows == 1)
     };
     let [flat_grid, flat_block] = [is_flat(|launch| launch[0]), is_flat(|launch| launch[1])];
-    let short = |[x, y]: [u32; 2], is_flat: bool, between: &str| {
-        if is_flat {
+    let short = |[x, y]: [u32; 2], flat: bool, between: &str| {
+        if flat {
             x.to_string()
         } else {
             format!("{x}{between}{y}")
@@ -240,8 +243,8 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
             format!("{blocks} of {} threads", short(block, flat_block, " x "))
         })
         .collect();
-    let axes = |is_flat: bool, name: &str| {
-        if is_flat {
+    let axes = |flat: bool, name: &str| {
+        if flat {
             format!("{name}.x")
         } else {
             format!("{name}.x,{name}.y")

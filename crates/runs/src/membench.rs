@@ -106,8 +106,8 @@ fn run_on(
     if map.is_some() {
         let options = LineOptions::for_device(info);
         let maps = LineAccess::ALL.map(|access| lines(named.device, access, &options));
-        for map in maps {
-            measured.lines.push(map.map_err(failure)?);
+        for access in maps {
+            measured.lines.push(access.map_err(failure)?);
         }
     }
     if is_emulated {
@@ -188,8 +188,9 @@ fn measure(
     }
     let bar = Bar::new(format!("bandwidth on {name}"));
     measured.bandwidths = bandwidth(device, &bandwidth_options, &bar).map_err(failure)?;
-    let bar = Bar::new(format!("coalescing on {name}"));
-    measured.coalescing = coalescing(device, &coalescing_options, &bar).map_err(failure)?;
+    let coalescing_bar = Bar::new(format!("coalescing on {name}"));
+    measured.coalescing =
+        coalescing(device, &coalescing_options, &coalescing_bar).map_err(failure)?;
     Ok(measured)
 }
 

@@ -80,9 +80,9 @@ fn read_from<const N: usize>(
     let shape: [&str; N] = extents
         .try_into()
         .map_err(|_| format!("its shape is {shape}; an array of {N} axes is needed"))?;
-    let mut extents = [0; N];
+    let mut counts = [0; N];
     let mut values: u64 = 1;
-    for (extent, text) in extents.iter_mut().zip(shape) {
+    for (extent, text) in counts.iter_mut().zip(shape) {
         *extent = text.parse().map_err(|_| {
             format!("its shape has the extent `{text}`: a number of points is needed")
         })?;
@@ -121,7 +121,7 @@ fn read_from<const N: usize>(
             ),
         }
     }
-    Ok((extents, all))
+    Ok((counts, all))
 }
 
 /// The value of a key in a header, which is a dictionary in Python's notation.
@@ -162,9 +162,9 @@ mod tests {
                 .zip(&values)
                 .all(|(got, value)| f64::from(*got) == *value)
         );
-        let mut written = Vec::new();
-        write_npy(&mut written, &[2], &vec![1.5f32, -2.0].into()).unwrap();
-        assert_eq!(read::<1>(&written), Ok(([2], vec![1.5, -2.0])));
+        let mut singles = Vec::new();
+        write_npy(&mut singles, &[2], &vec![1.5f32, -2.0].into()).unwrap();
+        assert_eq!(read::<1>(&singles), Ok(([2], vec![1.5, -2.0])));
     }
 
     #[test]

@@ -217,9 +217,9 @@ mod tests {
         assert_eq!(parameters.given.get("n_x"), Some("256"));
         // The lab has this one.
         assert_eq!(parameters.given.get("dx"), None);
-        let parameters: Parameters<Wave3d> = parse(&["--shape=5,6,7", "--dx=20", "--seed=3"]);
-        assert_eq!(parameters.given.get("n_z"), Some("7"));
-        let problem = parameters.problem().unwrap();
+        let typed: Parameters<Wave3d> = parse(&["--shape=5,6,7", "--dx=20", "--seed=3"]);
+        assert_eq!(typed.given.get("n_z"), Some("7"));
+        let problem = typed.problem().unwrap();
         assert_eq!((problem.domain().n_z, problem.dx_m()), (7, 20.0));
     }
 

@@ -154,8 +154,8 @@ fn write_gif(
     let mut last: Vec<u8> = Vec::new();
     for (index, picture) in film.pictures().enumerate() {
         let mut pixels = picture.clone();
-        for (pixel, last) in pixels.iter_mut().zip(&last) {
-            if pixel == last {
+        for (pixel, shown) in pixels.iter_mut().zip(&last) {
+            if pixel == shown {
                 *pixel = palette::UNCHANGED;
             }
         }

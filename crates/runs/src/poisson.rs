@@ -101,8 +101,8 @@ pub fn run(
         .transpose()
         .map_err(of_flag)?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
-    processor.compute(out, |processor, out| {
-        solve(args, problem, stop.as_ref(), processor, out)
+    processor.compute(out, |processor, to| {
+        solve(args, problem, stop.as_ref(), processor, to)
     })
 }
 

@@ -157,7 +157,7 @@ impl Wish<'_> {
         let choice = choice::choose(self.lab, self.case, on, self.named, &tuned);
         let why = choice.as_ref().filter(|_| self.explains);
         Ok(Chosen {
-            why: why.map(|choice| choice::explain(self.lab, self.case, on, choice)),
+            why: why.map(|known| choice::explain(self.lab, self.case, on, known)),
             variant: choice.map(|choice| choice.shape.launched),
         })
     }

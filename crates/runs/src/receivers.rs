@@ -200,21 +200,21 @@ impl Chain {
         let own = |id: BufferId| ids[id.index()];
         let mut commands = next.commands();
         for stage in next.stages() {
-            let mut record = |whole: &mut Plan| {
+            let mut record = |to: &mut Plan| {
                 for command in commands.by_ref().take(stage.len()) {
                     match command {
                         Command::Launch(launch) => {
                             let args = launch.args.iter().map(|arg| arg.with_buffer(own));
-                            whole.launch(launch.kernel, launch.config, args)?;
+                            to.launch(launch.kernel, launch.config, args)?;
                         }
-                        Command::Copy(copy) => whole.copy_range(
+                        Command::Copy(copy) => to.copy_range(
                             own(copy.src),
                             copy.src_start,
                             own(copy.dst),
                             copy.dst_start,
                             copy.len,
                         )?,
-                        Command::Fill(fill) => whole.fill(own(fill.dst), fill.byte)?,
+                        Command::Fill(fill) => to.fill(own(fill.dst), fill.byte)?,
                     }
                 }
                 Ok(())

@@ -156,8 +156,8 @@ impl Seismogram {
         if samples == 0 {
             return Ok(shape);
         }
-        let recorded = values.as_slice().map_err(Error::from)?;
-        let (picture, size) = picture(recorded, width);
+        let samples_of_all = values.as_slice().map_err(Error::from)?;
+        let (picture, size) = picture(samples_of_all, width);
         write_png(self.picture.writer(), &picture, size)
             .map_err(|error| CommandError::not_written(self.picture.target(), &error))?;
         Ok(format!("{shape}; {}", self.picture.finish()?.display()))
@@ -198,8 +198,8 @@ mod tests {
         let (pixels, size) = picture(&samples, 5);
         assert_eq!((size, pixels.len()), ((5, 567), 5 * 567));
         assert!(pixels[0] < pixels[5 * 100]);
-        let (_, size) = picture(&vec![0.0; 1601 * 3], 1601);
-        assert_eq!(size, (534, 3));
+        let (_, wide) = picture(&vec![0.0; 1601 * 3], 1601);
+        assert_eq!(wide, (534, 3));
     }
 
     #[test]

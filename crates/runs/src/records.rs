@@ -102,10 +102,10 @@ impl Keeper {
         let state = Arc::new(Mutex::new(State { records, done }));
         let shared = Arc::clone(&state);
         let on_interrupt = OnInterrupt::new(move || {
-            let mut state = lock(&shared);
-            let kept = state.keep();
+            let mut locked = lock(&shared);
+            let kept = locked.keep();
             let kept = kept.map_or(String::new(), |kept| format!("; {kept}"));
-            let after = state.after();
+            let after = locked.after();
             // The terminal may be gone.
             let _ = writeln!(stderr(), "interrupted {after}{kept}");
         });

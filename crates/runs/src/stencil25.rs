@@ -111,7 +111,7 @@ pub fn run(
     let processor = args.device.processor(&LAB, &problem, submitted)?;
     let period = period(args, problem.steps());
     let is_compared = !args.device.no_check;
-    processor.compute(out, |processor, out| {
+    processor.compute(out, |processor, to| {
         let is_several = processor.device().is_some_and(|device| device.count() > 1);
         if is_several && receivers.is_some() {
             return Err(CommandError::Input(
@@ -129,7 +129,7 @@ pub fn run(
             repeat(period),
             is_compared,
             records,
-            out,
+            to,
         )
     })
 }
@@ -171,8 +171,8 @@ fn with_model(
     }
     let (shape, speeds) = npy::read::<3>("--model", Path::new(file))?;
     if let Some(given) = parameters.shape().filter(|given| **given != shape) {
-        let text = |shape: &[u32]| {
-            shape
+        let text = |extents: &[u32]| {
+            extents
                 .iter()
                 .map(u32::to_string)
                 .collect::<Vec<_>>()
@@ -256,7 +256,7 @@ fn records(
     });
     let seismogram = args.receivers.as_ref().zip(receivers);
     let seismogram =
-        seismogram.map(|(path, receivers)| Seismogram::create("--receivers", path, receivers));
+        seismogram.map(|(path, places)| Seismogram::create("--receivers", path, places));
     Ok(Records {
         series: series.transpose()?,
         slices: slices.transpose()?,

@@ -170,8 +170,8 @@ impl<'p, P: LabCase> Stepper<'p, P> {
                 before: before.into(),
                 all,
             };
-            let all = || part.advance(fields, Cpu::Parallel, &progress);
-            self.cores.install(all)
+            let run = || part.advance(fields, Cpu::Parallel, &progress);
+            self.cores.install(run)
         };
         let Some(receivers) = &mut self.receivers else {
             return advance(next, self.steps_done, &mut self.fields);
@@ -226,9 +226,9 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         if !self.reads_results {
             return Ok((times, whole, energy));
         }
-        let began = Instant::now();
+        let reading = Instant::now();
         let mut results = outputs(session.as_mut(), &plan)?;
-        whole += began.elapsed();
+        whole += reading.elapsed();
         if let Some(receivers) = &mut self.receivers
             && plan.find_output(SAMPLES).is_ok()
         {
@@ -447,13 +447,8 @@ mod tests {
     fn pieces_add_up() {
         let problem = Wave2d::new(40, 30, 100, "double-slit").unwrap();
         in_pieces(&host::wave2d::LAB, &problem, &[1, 33, 66], &[1, 33, 66]);
-        let problem = Wave3d::new([12, 11, 14], 70).unwrap();
-        in_pieces(
-            &host::wave3d::LAB,
-            &problem,
-            &[33, 33, 33, 33],
-            &[33, 33, 4],
-        );
+        let volume = Wave3d::new([12, 11, 14], 70).unwrap();
+        in_pieces(&host::wave3d::LAB, &volume, &[33, 33, 33, 33], &[33, 33, 4]);
     }
 
     #[test]

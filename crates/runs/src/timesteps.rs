@@ -47,9 +47,9 @@ pub fn run<P: LabCase + Clone>(
     }
     let ending = report_comparison(&comparison, out)?;
     let mut failed = None;
-    for written in written {
-        match written {
-            Ok(written) => out.line(format!("  wrote {written}"))?,
+    for file in written {
+        match file {
+            Ok(file) => out.line(format!("  wrote {file}"))?,
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
@@ -120,7 +120,7 @@ fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &O
     });
     let rows: Vec<(u32, &Chunk)> = ends.collect();
     let table = Table::new(&rows)
-        .right("steps", |(done, _)| Some(format!("to {done}")))
+        .right("steps", |(end, _)| Some(format!("to {end}")))
         .right("time\nms", |(_, chunk)| {
             Some(three(1e3 * chunk.times.median_s))
         })
@@ -141,8 +141,8 @@ fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &O
             look.wrapped(&format!("mean: {mean}"), 2)
         )
     } else {
-        let chunks = grouped(rows.len() as u64);
-        look.wrapped(&format!("mean of {chunks} chunks: {mean}"), 2)
+        let count = grouped(rows.len() as u64);
+        look.wrapped(&format!("mean of {count} chunks: {mean}"), 2)
     }
 }
 

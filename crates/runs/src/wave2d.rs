@@ -74,14 +74,14 @@ pub fn run(
     let problem = args.problem.problem()?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
     let is_compared = !args.device.no_check;
-    processor.compute(out, |processor, out| {
+    processor.compute(out, |processor, to| {
         let chunks = chunks(args, problem.steps());
         let records = if processor.is_first() {
             records(&problem, args, chunks.len())?
         } else {
             Records::default()
         };
-        timesteps::run(&problem, processor, chunks, is_compared, records, out)
+        timesteps::run(&problem, processor, chunks, is_compared, records, to)
     })
 }
 

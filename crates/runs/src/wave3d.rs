@@ -60,9 +60,7 @@ pub fn run(
 ) -> Result<Ending, CommandError> {
     let problem = args.problem.problem()?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
-    processor.compute(out, |processor, out| {
-        compute(args, &problem, processor, out)
-    })
+    processor.compute(out, |processor, to| compute(args, &problem, processor, to))
 }
 
 fn compute(

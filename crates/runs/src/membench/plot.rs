@@ -57,28 +57,29 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
     let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let title = format!("Latency of dependent loads, {}", measured.device);
-    let footprints = smallest as f64..largest.max(2 * smallest) as f64;
+    let axis = smallest as f64..largest.max(2 * smallest) as f64;
     let mut chart = ChartBuilder::on(&root)
         .caption(title, ("sans-serif", 20))
         .margin(15)
         .margin_right(45)
         .x_label_area_size(45)
         .y_label_area_size(60)
-        .build_cartesian_2d(footprints.log_scale().base(2.0), (bottom..top).log_scale())?;
+        .build_cartesian_2d(axis.log_scale().base(2.0), (bottom..top).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("footprint")
         .y_desc("cycles for a load")
         .x_labels(11)
         .x_label_formatter(&|footprint| bytes(footprint.round() as u64))
-        .y_label_formatter(&|cycles| y_label(*cycles))
+        .y_label_formatter(&|value| y_label(*value))
         .light_line_style(WHITE)
         .bold_line_style(RGBColor(0xe4, 0xe4, 0xe4))
         .draw()?;
-    let label = |text: String, at: (f64, f64), size: u32, colour: &RGBColor, side: (HPos, VPos)| {
-        let style = ("sans-serif", size).into_font().color(colour);
-        once(Text::new(text, at, style.pos(Pos::new(side.0, side.1))))
-    };
+    let label =
+        |words: String, at: (f64, f64), size: u32, colour: &RGBColor, side: (HPos, VPos)| {
+            let style = ("sans-serif", size).into_font().color(colour);
+            once(Text::new(words, at, style.pos(Pos::new(side.0, side.1))))
+        };
 
     // Under the curves: what the device says.
     let levels = measured.latencies.iter().flat_map(|l| &l.levels);
@@ -107,13 +108,13 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
     for latencies in measured.latencies.iter().rev() {
         let path = latencies.curve.path;
         let (colour, width) = style(path);
-        let points = latencies.curve.points.iter();
-        let line = points.map(|point| (point.footprint_bytes as f64, point.cycles));
+        let measured_points = latencies.curve.points.iter();
+        let line = measured_points.map(|point| (point.footprint_bytes as f64, point.cycles));
         chart
             .draw_series(LineSeries::new(line, colour.stroke_width(width)))?
             .label(path.name())
-            .legend(move |(x, y)| {
-                PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(width))
+            .legend(move |(x, at_y)| {
+                PathElement::new([(x, at_y), (x + 20, at_y)], colour.stroke_width(width))
             });
         // L1 and shared memory are near each other: one name above its line, one below.
         let (factor, above) = match path {
@@ -124,18 +125,21 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
         for level in &latencies.levels {
             let plateau = &level.plateau;
             let (from, to) = (plateau.first_bytes as f64, plateau.last_bytes as f64);
-            let cycles = plateau.cycles;
+            let level_cycles = plateau.cycles;
             let wide = colour.mix(0.35).stroke_width(8);
-            chart.draw_series(once(PathElement::new([(from, cycles), (to, cycles)], wide)))?;
+            chart.draw_series(once(PathElement::new(
+                [(from, level_cycles), (to, level_cycles)],
+                wide,
+            )))?;
             let name = level.memory.map_or("level", |memory| memory.name());
-            let name = format!("{name}: {cycles:.0} cycles, {:.0} ns", plateau.ns);
+            let name = format!("{name}: {level_cycles:.0} cycles, {:.0} ns", plateau.ns);
             // A name that begins near the right edge would leave the plot.
             let (x, side) = if from > to / 64.0 && to >= largest as f64 {
                 (to, HPos::Right)
             } else {
                 (from, HPos::Left)
             };
-            let at = (x, factor * cycles);
+            let at = (x, factor * level_cycles);
             chart.draw_series(label(name, at, 14, &colour, (side, above)))?;
         }
     }

@@ -172,9 +172,9 @@ fn the_emulated_device_checks_every_kernel() {
     );
     assert_eq!(row(by_stride, "2"), ["2", "-", "-", "2.00", "-"]);
 
-    let (ending, text) = measured(&["--device=emulated", "--json"], &machine);
-    assert_eq!(ending, Ok(Ending::Fine));
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (json_ending, json_text) = measured(&["--device=emulated", "--json"], &machine);
+    assert_eq!(json_ending, Ok(Ending::Fine));
+    let json: serde_json::Value = serde_json::from_str(&json_text).unwrap();
     assert_eq!(json["coalescing"]["by_x"][3][1]["sectors"], 8 * 8192);
     assert_eq!(json["latencies"], serde_json::json!([]));
 }
@@ -211,8 +211,8 @@ fn without_a_gpu() {
     );
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
     let machine = Machine::discover(&[Wanted::EMULATED], Sanitize::ALL);
-    let (ending, _) = measured(&["--device=emulated", "--plot=no/such/p.svg"], &machine);
-    insta::assert_snapshot!(ending.unwrap_err(), @"--plot no/such/p.svg: the emulated device measures no times to plot; leave --plot out");
-    let (ending, _) = measured(&["--device=cpu"], &test_lab::machine_without_gpu());
-    insta::assert_snapshot!(ending.unwrap_err(), @"--device cpu: the kernels measure a GPU's memory; name cuda or emulated");
+    let (plotted, _) = measured(&["--device=emulated", "--plot=no/such/p.svg"], &machine);
+    insta::assert_snapshot!(plotted.unwrap_err(), @"--plot no/such/p.svg: the emulated device measures no times to plot; leave --plot out");
+    let (on_cpu, _) = measured(&["--device=cpu"], &test_lab::machine_without_gpu());
+    insta::assert_snapshot!(on_cpu.unwrap_err(), @"--device cpu: the kernels measure a GPU's memory; name cuda or emulated");
 }

@@ -71,7 +71,7 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = format!("--out={}", folder.path().display());
     let args = [&SMALL[..], &["--device=cpu", "--output=npy", &out]].concat();
-    let failure = unprinted(|out| run(&parse(&args), Submitted::NONE, out));
+    let failure = unprinted(|to| run(&parse(&args), Submitted::NONE, to));
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     assert!(folder.path().join("poisson-11.npy").is_file());
 }

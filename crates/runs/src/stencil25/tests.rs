@@ -104,8 +104,8 @@ fn files_hold_the_points_without_the_halo() {
     for (index, value) in (0..).zip(values) {
         let (x, y, z) = (index % 14, index / 14 % 13, index / (14 * 13));
         let value = f32::from_le_bytes(value.try_into().unwrap());
-        let expected = u[problem.grid().index(x, y, z) as usize];
-        assert_eq!(value.to_bits(), expected.to_bits());
+        let cell = u[problem.grid().index(x, y, z) as usize];
+        assert_eq!(value.to_bits(), cell.to_bits());
     }
 }
 

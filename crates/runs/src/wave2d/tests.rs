@@ -60,7 +60,7 @@ fn arrays_hold_the_fields() {
         let file = folder.join(format!("u1-{step:06}.npy"));
         let (shape, values) = npy::read::<2>("--out", &file).unwrap();
         assert_eq!(shape, [20, 30]);
-        let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        let bits = |all: Vec<f32>| all.into_iter().map(f32::to_bits).collect::<Vec<_>>();
         assert_eq!(bits(values), bits(expected(step)));
     }
 }
@@ -102,7 +102,7 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let path = |name: &str| parent.path().join(name).display().to_string();
     let [out, gif] = [path("w"), path("w.gif")];
     let args = ["--frames=3", "--out", &out, "--gif", &gif];
-    let failure = unprinted(|out| run(&parse(&[&SMALL[..], &args].concat()), Submitted::NONE, out));
+    let failure = unprinted(|to| run(&parse(&[&SMALL[..], &args].concat()), Submitted::NONE, to));
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     let gif = std::fs::read(gif).unwrap();
