@@ -80,8 +80,8 @@ mod tests {
         let info = "model name\t: Fast CPU @ 2.0: new\ncpu MHz\t\t: 800.000\n\nmodel name\t: Fast CPU\ncpu MHz\t\t: 3417.552\n";
         let cpu = CpuInfo::parse(info, 2);
         insta::assert_snapshot!(cpu, @"Fast CPU @ 2.0: new, 2 cores, 3.42 GHz");
-        let info = "model name: Slice\nflags\t\t: fpu hypervisor vme\n";
-        insta::assert_snapshot!(CpuInfo::parse(info, 1), @"Slice, 1 core, of a virtual machine");
+        let slice = "model name: Slice\nflags\t\t: fpu hypervisor vme\n";
+        insta::assert_snapshot!(CpuInfo::parse(slice, 1), @"Slice, 1 core, of a virtual machine");
         let unknown = CpuInfo::parse("", 1);
         assert_eq!(
             (unknown.model.as_str(), unknown.clock_mhz),

@@ -43,14 +43,14 @@ pub fn pieces(plan: &Plan, id: BufferId, which: Pieces) -> Vec<Piece> {
         }];
     };
     let size = buffer.element.size() as u64;
-    let of_part = |(id, part): &(BufferId, plan::Part)| {
-        let (id, rect) = match which {
-            Pieces::Held => (*id, &part.holds),
-            Pieces::Owned => (*id, &part.owns),
+    let of_part = |(piece, part): &(BufferId, plan::Part)| {
+        let (own, rect) = match which {
+            Pieces::Held => (*piece, &part.holds),
+            Pieces::Owned => (*piece, &part.owns),
         };
         let pieces = part.pieces(rect, scattered.pitch);
         pieces.map(move |(whole, offset)| Piece {
-            part: id,
+            part: own,
             offset: offset * size,
             whole: (whole.start * size) as usize..(whole.end * size) as usize,
         })

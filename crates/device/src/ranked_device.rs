@@ -85,10 +85,10 @@ impl RankedSession<'_> {
             longest.concat()
         });
         let longest = self.ranks.broadcast(&longest)?;
-        let device = number(&longest[8..]);
+        let of_device = number(&longest[8..]);
         Ok(Timing {
             host: Duration::from_nanos(number(&longest)),
-            device: (device != u64::MAX).then(|| Duration::from_nanos(device)),
+            device: (of_device != u64::MAX).then(|| Duration::from_nanos(of_device)),
         })
     }
 

@@ -56,7 +56,7 @@ impl Share {
     /// The buffers in this process's memory that have that of a buffer of the plan.
     pub fn memory_of(&self, plan: &Plan, id: BufferId) -> Vec<BufferId> {
         let mut memory = plan.memory_of(id);
-        memory.retain(|&id| self.holds(plan, id));
+        memory.retain(|&part| self.holds(plan, part));
         memory
     }
 

@@ -41,14 +41,14 @@ pub fn within(
     if let Some((name, _)) = got.iter().find(|(name, _)| find(expected, name).is_none()) {
         return Err(CheckError::Unexpected {
             buffer: name.clone(),
-            suggestion: suggestion(name, expected.iter().map(|(name, _)| name.as_str())),
+            suggestion: suggestion(name, expected.iter().map(|(known, _)| known.as_str())),
         });
     }
-    for (name, expected) in expected {
+    for (name, right) in expected {
         let got = find(got, name).ok_or_else(|| CheckError::Missing {
             buffer: name.clone(),
         })?;
-        compare(name, expected, got, tolerance(name))?;
+        compare(name, right, got, tolerance(name))?;
     }
     Ok(())
 }
@@ -125,10 +125,10 @@ fn all_right<T: Compare + Sync>(
     let expected = expected.as_slice::<T>().expect("it has this type");
     let got = got.as_slice::<T>().expect("buffers of one type");
     let chunks = expected.par_chunks(TASK).zip(got.par_chunks(TASK));
-    let is_right = |(expected, got): (&T, &T)| expected.accepts(*got, tolerance);
+    let is_right = |(right, value): (&T, &T)| right.accepts(*value, tolerance);
     chunks
         .into_par_iter()
-        .all(|(expected, got)| expected.iter().zip(got).all(is_right))
+        .all(|(right, values)| right.iter().zip(values).all(is_right))
 }
 
 /// Calls `visit` with the position of every element of `got` that is wrong: farther from the
@@ -165,8 +165,8 @@ fn elements<T: Compare>(
 ) {
     let expected = expected.as_slice::<T>().expect("it has this type");
     let got = got.as_slice::<T>().expect("buffers of one type");
-    for (index, (expected, got)) in expected.iter().zip(got).enumerate() {
-        if !expected.accepts(*got, tolerance) {
+    for (index, (right, value)) in expected.iter().zip(got).enumerate() {
+        if !right.accepts(*value, tolerance) {
             visit(index);
         }
     }

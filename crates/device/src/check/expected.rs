@@ -41,23 +41,23 @@ impl Expected {
     ) -> (Expected, Noise) {
         let mut outputs = Vec::new();
         let mut noise = Vec::new();
-        for (name, reference) in reference {
+        for (name, output) in reference {
             let exact = find(oracle, name)
                 .expect("an oracle has the reference's outputs")
                 .as_slice::<f64>()
                 .expect("an oracle's outputs are f64");
             let exact_at = exact.par_iter().enumerate();
             let distances =
-                exact_at.map(|(index, exact)| (Value::at(reference, index).to_f64() - exact).abs());
+                exact_at.map(|(index, value)| (Value::at(output, index).to_f64() - value).abs());
             let distance = distances.reduce(|| 0.0, f64::max);
-            let (rounded, distance): (HostBuffer, f64) = match reference.element() {
+            let (rounded, distance): (HostBuffer, f64) = match output.element() {
                 Element::F32 => {
                     let rounded: Vec<f32> = exact.par_iter().map(|&v| v as f32).collect();
                     (rounded.into(), distance)
                 }
                 Element::F64 => (exact.to_vec().into(), distance),
                 // Integers do not round.
-                _ => (reference.clone(), 0.0),
+                _ => (output.clone(), 0.0),
             };
             outputs.push((name.clone(), rounded));
             noise.push((name.clone(), distance));
@@ -106,8 +106,8 @@ pub fn bounds_by_sample(noise: &Noise, sample: &NamedBuffers, expected: &NamedBu
         let all = (0..values.len()).into_par_iter().map(magnitude);
         all.reduce(|| 0.0, f64::max)
     };
-    let bound = |(name, noise): &(String, f64)| {
-        let share = noise / largest(sample, name).max(f64::MIN_POSITIVE);
+    let bound = |(name, distance): &(String, f64)| {
+        let share = distance / largest(sample, name).max(f64::MIN_POSITIVE);
         let bound = (ROUNDING + 1.0) * share * largest(expected, name);
         (name.clone(), bound)
     };
@@ -133,7 +133,7 @@ fn tolerance(bounds: &Noise, output: &str) -> Tolerance {
 }
 
 fn scaled(noise: &Noise, factor: f64) -> Noise {
-    let scale = |(name, noise): &(String, f64)| (name.clone(), noise * factor);
+    let scale = |(name, distance): &(String, f64)| (name.clone(), distance * factor);
     noise.iter().map(scale).collect()
 }
 
@@ -173,11 +173,9 @@ mod tests {
         let (expected, noise) = Expected::rounding(2.0, &reference, &oracle);
         let far = named(vec![1.0f64 - 1.9e-15, 2.0]);
         expected.check(&far).unwrap();
-        let expected = Expected::around_reference(2.0, reference, &noise);
-        expected.check(&far).unwrap();
-        expected
-            .check(&named(vec![1.0f64, 2.0 + 5e-15]))
-            .unwrap_err();
+        let around = Expected::around_reference(2.0, reference, &noise);
+        around.check(&far).unwrap();
+        around.check(&named(vec![1.0f64, 2.0 + 5e-15])).unwrap_err();
     }
 
     #[test]

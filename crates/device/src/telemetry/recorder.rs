@@ -101,8 +101,8 @@ impl Trace {
     pub fn energy_j(&self) -> Option<f64> {
         let (first, last) = (self.samples.first()?, self.samples.last()?);
         let counted = last.reading.energy_j.zip(first.reading.energy_j);
-        if let Some((last, first)) = counted {
-            return Some(last - first);
+        if let Some((end_j, start_j)) = counted {
+            return Some(end_j - start_j);
         }
         let pairs = self.samples.windows(2).map(|pair| {
             let seconds = pair[1].at_s - pair[0].at_s;

@@ -126,7 +126,7 @@ fn find_kernel<'m>(
         Ok(kernel) => return Ok(kernel),
         Err(missing) => missing,
     };
-    let all = std::iter::successors(Some(module), |module| module.newer());
+    let all = std::iter::successors(Some(module), |one| one.newer());
     for newer in all {
         if let (Some(needed), Ok(kernel)) = (newer.capability(), newer.kernel(name))
             && needed > limits.compute_capability

@@ -139,7 +139,7 @@ fn commands_that_are_not_independent_are_named() {
     let (one, eight) = (LaunchConfig::new(1, 1), LaunchConfig::new(1, 8));
     for schedule in [0, 1, 2, 3].map(|seed| match seed {
         0 => Schedule::InOrder,
-        seed => Schedule::Random { seed },
+        _ => Schedule::Random { seed },
     }) {
         // The second reads what the first writes; a third has nothing to do with them.
         insta::allow_duplicates! {
@@ -232,22 +232,22 @@ fn runs_are_counted_for_each_kernel() {
     }
     for _ in 0..2 {
         session.run().unwrap();
-        let [axpy, nothing] = session.reports() else {
+        let [first, nothing] = session.reports() else {
             panic!("{:?}", session.reports())
         };
-        assert_eq!((axpy.total.kernel.as_str(), axpy.launches), ("axpy", 2));
-        assert_eq!((axpy.total.blocks, axpy.total.threads), (5, 160));
+        assert_eq!((first.total.kernel.as_str(), first.launches), ("axpy", 2));
+        assert_eq!((first.total.blocks, first.total.threads), (5, 160));
         // 4 warps read x and y, 128 contiguous bytes each, and write y.
-        assert_eq!(axpy.total.counts.global_loads.sectors, 4 * 2 * 4);
-        assert_eq!(axpy.total.counts.global_stores.sectors, 4 * 4);
-        assert_eq!(axpy.total.counts.global_stores.bytes, 4 * 32 * 4);
-        let listed: u64 = axpy
+        assert_eq!(first.total.counts.global_loads.sectors, 4 * 2 * 4);
+        assert_eq!(first.total.counts.global_stores.sectors, 4 * 4);
+        assert_eq!(first.total.counts.global_stores.bytes, 4 * 32 * 4);
+        let listed: u64 = first
             .total
             .instructions
             .iter()
             .map(|i| i.counts.instructions.warp)
             .sum();
-        assert_eq!(listed, axpy.total.counts.instructions.warp);
+        assert_eq!(listed, first.total.counts.instructions.warp);
         assert_eq!((nothing.launches, nothing.total.blocks), (1, 3));
         assert_eq!(nothing.total.counts.instructions.warp, 3);
     }

@@ -94,26 +94,26 @@ fn what_a_launch_does_not_state_is_found() {
     ));
     assert_eq!(error.kind(), ErrorKind::Submission);
     // It says that it does not read the halo, which is on its way, and reads it.
-    let error = faulty(|plan, [from, to]| {
+    let unstated_read = faulty(|plan, [from, to]| {
         let args = args![from[0].slice_at(0, 11), to[0].range(1, 10), 10u32];
         plan.launch("neighbours", one, args).unwrap();
     });
-    insta::assert_snapshot!(error, @"plan `faulty`, command 0 (launch of `neighbours`): it reads element 11 of buffer `u.0`, which its arguments do not state (slice of 0..11); another device may use that element at the same time. Pass a range that has all elements which the kernel accesses");
+    insta::assert_snapshot!(unstated_read, @"plan `faulty`, command 0 (launch of `neighbours`): it reads element 11 of buffer `u.0`, which its arguments do not state (slice of 0..11); another device may use that element at the same time. Pass a range that has all elements which the kernel accesses");
     // It writes what it only reads by its arguments, beside a range that it may write.
-    let error = faulty(|plan, [_, to]| {
+    let unstated_write = faulty(|plan, [_, to]| {
         let args = args![to[0].slice_at(0, 12), to[0].range(3, 4), 5u32];
         plan.launch("neighbours", one, args).unwrap();
     });
     assert!(matches!(
-        error,
+        unstated_write,
         Error::Device(DeviceError::Emulated { .. } | DeviceError::Unstated { writes: true, .. })
     ));
     // A halo that is read before it came was never written.
-    let error = faulty(|plan, [_, to]| {
+    let unwritten = faulty(|plan, [_, to]| {
         let args = args![to[0].slice_at(0, 3), to[1].range(1, 1), 1u32];
         plan.launch("neighbours", one, args).unwrap();
     });
-    insta::assert_snapshot!(error, @r#"
+    insta::assert_snapshot!(unwritten, @r#"
 plan `faulty`, command 0 (launch of `neighbours`)
 uninitialized read: load of 4 bytes from byte 0 of buffer `v.0`, which nothing has written before
   in kernel `neighbours` at PTX line 30, block (0, 0, 0), thread (0, 0, 0)
@@ -159,11 +159,11 @@ fn processes_that_share_the_devices_have_the_results_of_one() {
                     all: devices as u32,
                 };
                 let device = EmulatedDevice::default().with_share(share, links);
-                let plan = &plan;
+                let shared = &plan;
                 scope.spawn(move || {
-                    let mut session = prepared(&device, plan, len);
+                    let mut session = prepared(&device, shared, len);
                     session.run().unwrap();
-                    out(session.as_mut(), plan)
+                    out(session.as_mut(), shared)
                 })
             };
             let threads: Vec<_> = (0..ranks).map(rank).collect();
@@ -174,12 +174,12 @@ fn processes_that_share_the_devices_have_the_results_of_one() {
         });
         // Each has its own part, and zeros elsewhere.
         let expected = expected(len, steps);
-        for (at, expected) in expected.into_iter().enumerate() {
+        for (at, right) in expected.into_iter().enumerate() {
             let theirs = results
                 .iter()
                 .map(|result| result[at])
                 .filter(|&value| value != 0);
-            assert_eq!(theirs.collect::<Vec<_>>(), [expected], "element {at}");
+            assert_eq!(theirs.collect::<Vec<_>>(), [right], "element {at}");
         }
     }
 }

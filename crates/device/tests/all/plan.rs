@@ -120,25 +120,27 @@ fn what_shows_only_at_the_end_is_refused_by_the_check() {
     plan.output("u", u);
     plan.output("u", u);
     insta::assert_snapshot!(refused(&plan), @"plan `p` has two outputs named `u`; give each its own name");
-    let mut plan = Plan::new("p");
-    plan.buffer("u", Element::F32, 1);
-    plan.scratch("u", Element::F32, 1);
-    insta::assert_snapshot!(refused(&plan), @"plan `p` has two buffers named `u`; give each its own name");
-    let mut plan = Plan::new("p");
-    plan.buffer("u", Element::F32, 0);
-    insta::assert_snapshot!(refused(&plan), @"plan `p`: buffer `u` has 0 elements; every buffer needs at least 1");
-    let mut plan = Plan::new("p");
-    plan.buffer("u", Element::F64, usize::MAX / 4);
-    insta::assert_snapshot!(refused(&plan), @"plan `p`: buffer `u` of 4611686018427387903 f64 elements is too large: 36893488147419103224 bytes; use a smaller case");
-    let mut plan = Plan::new("p");
-    plan.output("u", u);
-    insta::assert_snapshot!(refused(&plan), @"plan `p`: output `u` is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    let mut two_buffers = Plan::new("p");
+    two_buffers.buffer("u", Element::F32, 1);
+    two_buffers.scratch("u", Element::F32, 1);
+    insta::assert_snapshot!(refused(&two_buffers), @"plan `p` has two buffers named `u`; give each its own name");
+    let mut empty = Plan::new("p");
+    empty.buffer("u", Element::F32, 0);
+    insta::assert_snapshot!(refused(&empty), @"plan `p`: buffer `u` has 0 elements; every buffer needs at least 1");
+    let mut large = Plan::new("p");
+    large.buffer("u", Element::F64, usize::MAX / 4);
+    insta::assert_snapshot!(refused(&large), @"plan `p`: buffer `u` of 4611686018427387903 f64 elements is too large: 36893488147419103224 bytes; use a smaller case");
+    let mut foreign = Plan::new("p");
+    foreign.output("u", u);
+    insta::assert_snapshot!(refused(&foreign), @"plan `p`: output `u` is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     // Each fits, all together do not.
-    let mut plan = Plan::new("p");
+    let mut together = Plan::new("p");
     for name in ["a", "b", "c"] {
-        plan.buffer(name, Element::U8, isize::MAX as usize);
+        together.buffer(name, Element::U8, isize::MAX as usize);
     }
-    assert!(matches!(plan.check(), Err(PlanError::BufferTooLarge { buffer, .. }) if buffer == "c"));
+    assert!(
+        matches!(together.check(), Err(PlanError::BufferTooLarge { buffer, .. }) if buffer == "c")
+    );
 }
 
 #[test]
@@ -150,7 +152,7 @@ fn a_mapped_plan_has_the_same_buffers_under_the_same_ids() {
     plan.copy_range(u, 1, v, 2, 3).unwrap();
     plan.fill(v, 9).unwrap();
     plan.output("out", v);
-    let text = |plan: &Plan| serde_json::to_string(plan).unwrap();
+    let text = |one: &Plan| serde_json::to_string(one).unwrap();
     let same = plan.map(|new, command| new.push(command)).unwrap();
     assert_eq!(text(&same), text(&plan));
 
@@ -197,12 +199,12 @@ fn independent_commands_are_a_group() {
     plan.independent(|_| Ok(())).unwrap();
     plan.independent(|plan| plan.fill(w, 0)).unwrap();
     assert_eq!(plan.groups(), [], "nothing that could run at once");
-    let group = |plan: &mut Plan| {
-        plan.launch("inner", one, args![u])?;
-        plan.copy_range(u, 0, v, 0, 5)?;
-        plan.independent(|plan| {
-            plan.copy_range(u, 5, v, 5, 5)?;
-            plan.launch("outer", one, args![u])
+    let group = |part: &mut Plan| {
+        part.launch("inner", one, args![u])?;
+        part.copy_range(u, 0, v, 0, 5)?;
+        part.independent(|inner| {
+            inner.copy_range(u, 5, v, 5, 5)?;
+            inner.launch("outer", one, args![u])
         })
     };
     plan.independent(group).unwrap();
@@ -260,18 +262,18 @@ fn copies_and_fills_that_depend_on_each_other_are_no_group() {
         );
         error.to_string()
     };
-    insta::assert_snapshot!(refused(&|plan| {
-        plan.copy_range(u, 0, v, 3, 4)?;
-        plan.fill(u, 7)
+    insta::assert_snapshot!(refused(&|part| {
+        part.copy_range(u, 0, v, 3, 4)?;
+        part.fill(u, 7)
     }), @"plan `p`: command 1 (copy) and command 2 (fill) are recorded as independent, but the first reads element 0 of buffer `u`, which the second writes; record them one after the other");
-    insta::assert_snapshot!(refused(&|plan| {
-        plan.copy_range(u, 0, v, 3, 4)?;
-        plan.copy_range(u, 0, v, 9, 1)?;
-        plan.copy_range(u, 5, v, 6, 2)
+    insta::assert_snapshot!(refused(&|part| {
+        part.copy_range(u, 0, v, 3, 4)?;
+        part.copy_range(u, 0, v, 9, 1)?;
+        part.copy_range(u, 5, v, 6, 2)
     }), @"plan `p`: command 1 (copy) and command 3 (copy) are recorded as independent, but both write element 6 of buffer `v`; record them one after the other");
-    insta::assert_snapshot!(refused(&|plan| {
-        plan.copy_range(u, 0, v, 0, 2)?;
-        plan.copy_range(v, 1, u, 8, 2)
+    insta::assert_snapshot!(refused(&|part| {
+        part.copy_range(u, 0, v, 0, 2)?;
+        part.copy_range(v, 1, u, 8, 2)
     }), @"plan `p`: command 1 (copy) and command 2 (copy) are recorded as independent, but the first writes element 1 of buffer `v`, which the second reads; record them one after the other");
     // The commands are still there, one after another.
     let mut plan = plan.clone();
@@ -440,14 +442,14 @@ proptest! {
         let saved = serde_json::to_string(&plan).unwrap();
         let loaded: Plan = serde_json::from_str(&saved).unwrap();
         prop_assert_eq!(&serde_json::to_string(&loaded).unwrap(), &saved);
-        let positions = |plan: &Plan| -> Vec<Vec<Arg>> {
-            let args = |command| match command {
+        let positions = |one: &Plan| -> Vec<Vec<Arg>> {
+            let of_command = |command| match command {
                 Command::Launch(launch) => launch.args.to_vec(),
                 _ => Vec::new(),
             };
             // Ids differ between plans; positions do not.
             let strip = |arg: Arg| arg.with_buffer(|id| BufferId::from(u32::from(id)));
-            plan.commands().map(|c| args(c).into_iter().map(strip).collect()).collect()
+            one.commands().map(|c| of_command(c).into_iter().map(strip).collect()).collect()
         };
         prop_assert_eq!(format!("{:?}", positions(&loaded)), format!("{:?}", positions(&plan)));
         // It is a plan of its own: the old ids are not its ids.

@@ -184,8 +184,8 @@ fn a_device_runs_the_newest_module_that_it_can() {
     assert_eq!(target((8, 9)), Some("sm_80"));
     assert_eq!(target((9, 0)), Some("sm_90"));
     assert_eq!(target((12, 0)), Some("sm_90"));
-    let of = |target: &str| {
-        let text = format!(".version 8.0\n.target {target}, debug\n.address_size 64\n");
+    let of = |name: &str| {
+        let text = format!(".version 8.0\n.target {name}, debug\n.address_size 64\n");
         Module::new("m", text).capability()
     };
     assert_eq!(of("sm_90a"), Some((9, 0)));

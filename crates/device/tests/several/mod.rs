@@ -77,9 +77,9 @@ pub fn exchanging(devices: u64, len: u64, steps: u32) -> Plan {
     } = slabs(&mut plan, devices, len);
     for _ in 0..steps {
         let lens: Vec<u64> = shares.iter().map(|share| share.end - share.start).collect();
-        for (device, &len) in lens.iter().enumerate() {
+        for (device, &cells) in lens.iter().enumerate() {
             sums(&mut plan, from[device], to[device], 1, 2);
-            sums(&mut plan, from[device], to[device], len.max(2), len + 1);
+            sums(&mut plan, from[device], to[device], cells.max(2), cells + 1);
         }
         for device in 1..devices as usize {
             let (low, high) = (to[device - 1], to[device]);
@@ -87,8 +87,8 @@ pub fn exchanging(devices: u64, len: u64, steps: u32) -> Plan {
             plan.copy_range(low, low_len, high, 0, 1).unwrap();
             plan.copy_range(high, 1, low, low_len + 1, 1).unwrap();
         }
-        for (device, &len) in lens.iter().enumerate() {
-            sums(&mut plan, from[device], to[device], 2, len);
+        for (device, &cells) in lens.iter().enumerate() {
+            sums(&mut plan, from[device], to[device], 2, cells);
         }
         (from, to) = (to, from);
     }
@@ -156,10 +156,10 @@ pub fn graphs_have_the_results_of_streams(device: &dyn Device, devices: u64) {
     session.run_times(2, Launching::Stream).unwrap();
     let got = out(session.as_mut(), &plan);
     assert!(got == expected(len, 5 * steps));
-    let mut session = prepared(device, &plan, len);
-    if let Some(segments) = session.run_segments(5).unwrap() {
+    let mut again = prepared(device, &plan, len);
+    if let Some(segments) = again.run_segments(5).unwrap() {
         assert_eq!(segments.parts.len(), 5);
-        assert!(out(session.as_mut(), &plan) == expected(len, steps));
+        assert!(out(again.as_mut(), &plan) == expected(len, steps));
     }
 }
 

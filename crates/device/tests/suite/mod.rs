@@ -84,11 +84,20 @@ pub fn runs_a_grid_with_a_tail(device: &dyn Device) {
         plan.launch("axpy", config, args![0.1f32, x.slice(), y.slice()])
             .unwrap();
         plan.output("out", y);
-        let x: Vec<f32> = (0..n).map(|i| 1.0 / (1.0 + i as f32)).collect();
-        let y: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let x_values: Vec<f32> = (0..n).map(|i| 1.0 / (1.0 + i as f32)).collect();
+        let y_values: Vec<f32> = (0..n).map(|i| i as f32).collect();
         // Product and sum are rounded each, as Rust does.
-        let expected = x.iter().zip(&y).map(|(x, y)| 0.1f32 * x + y).collect();
-        assert_runs(device, &plan, &[("x", x.into()), ("y", y.into())], expected);
+        let expected = x_values
+            .iter()
+            .zip(&y_values)
+            .map(|(a, b)| 0.1f32 * a + b)
+            .collect();
+        assert_runs(
+            device,
+            &plan,
+            &[("x", x_values.into()), ("y", y_values.into())],
+            expected,
+        );
     }
 }
 
@@ -100,7 +109,7 @@ pub fn a_slice_of_part_of_a_buffer_is_that_part(device: &dyn Device) {
     let args = args![1f32, x.slice_at(90, 10), y.slice_at(3, 7)];
     plan.launch("axpy", LaunchConfig::new(1, 64), args).unwrap();
     plan.output("out", y);
-    let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
+    let x_values: Vec<f32> = (0..100).map(|i| i as f32).collect();
     let expected = (0..100).map(|i| {
         if (3..10).contains(&i) {
             87.5 + i as f32
@@ -108,9 +117,14 @@ pub fn a_slice_of_part_of_a_buffer_is_that_part(device: &dyn Device) {
             0.5
         }
     });
-    let y = vec![0.5f32; 100];
+    let y_values = vec![0.5f32; 100];
     let expected = expected.collect();
-    assert_runs(device, &plan, &[("x", x.into()), ("y", y.into())], expected);
+    assert_runs(
+        device,
+        &plan,
+        &[("x", x_values.into()), ("y", y_values.into())],
+        expected,
+    );
 }
 
 pub fn passes_arguments_of_every_type(device: &dyn Device) {
@@ -282,7 +296,7 @@ pub fn keeps_buffers_between_runs(device: &dyn Device) {
     for timing in [first, second] {
         assert!(!timing.host.is_zero());
         // The device measures while the host waits.
-        assert!(timing.device.is_none_or(|device| device <= timing.host));
+        assert!(timing.device.is_none_or(|time| time <= timing.host));
     }
 }
 
@@ -311,18 +325,17 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
     let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];
     let mut got = Vec::new();
     for _ in 0..3 {
-        for ((session, (plan, _, y, spare)), expected) in
-            sessions.iter_mut().zip(&plans).zip(expected)
+        for ((session, (own, _, y, spare)), right) in sessions.iter_mut().zip(&plans).zip(expected)
         {
-            restore(session.as_mut(), plan, &inputs).unwrap();
+            restore(session.as_mut(), own, &inputs).unwrap();
             assert_eq!(session.read(*y).unwrap(), inputs[1].1);
             assert_eq!(session.read(*spare).unwrap(), vec![POISON; 4].into());
             session.run().unwrap();
-            outputs_into(session.as_mut(), plan, &mut got).unwrap();
-            assert_eq!(got, [("y".to_owned(), expected.to_vec().into())]);
-            assert!(holds(session.as_mut(), plan, &got).unwrap());
+            outputs_into(session.as_mut(), own, &mut got).unwrap();
+            assert_eq!(got, [("y".to_owned(), right.to_vec().into())]);
+            assert!(holds(session.as_mut(), own, &got).unwrap());
             for other in [vec![], inputs.clone(), vec![inputs[1].clone()]] {
-                assert!(!holds(session.as_mut(), plan, &other).unwrap());
+                assert!(!holds(session.as_mut(), own, &other).unwrap());
             }
         }
     }
@@ -392,7 +405,7 @@ pub fn runs_many_times_by_stream_and_graph(device: &dyn Device) {
     reset(session.as_mut(), &plan, &inputs.to_vec()).unwrap();
     let mut check = |runs, by, expected: f32| {
         let timing = session.run_times(runs, by).unwrap();
-        assert!(timing.device.is_none_or(|device| device <= timing.host));
+        assert!(timing.device.is_none_or(|time| time <= timing.host));
         assert_eq!(session.read(out).unwrap(), vec![expected, 0.0].into());
         session.capture().unwrap()
     };
@@ -520,8 +533,8 @@ fn steps_in_parts(steps: u32) -> Plan {
             for part in ends.windows(2) {
                 let (start, len) = (part[0], part[1] - part[0]);
                 let config = LaunchConfig::covering(len as u32, 128)?;
-                let part = |id: plan::BufferId| id.slice_at(start, len);
-                plan.launch("axpy", config, args![1.0f32, part(x), part(y)])?;
+                let slice = |id: plan::BufferId| id.slice_at(start, len);
+                plan.launch("axpy", config, args![1.0f32, slice(x), slice(y)])?;
             }
             Ok(())
         })
@@ -537,8 +550,8 @@ pub fn independent_commands_run_between_those_around_them(device: &dyn Device) {
     let x: Vec<f32> = (0..100_000).map(|i| (i % 97) as f32).collect();
     let expected = [x.iter().map(|x| 16.0 * x).collect(), x.clone()].map(HostBuffer::from);
     let inputs = vec![("x".to_owned(), x.into())];
-    let assert_right = |session: &mut dyn device::Session, how: &str| {
-        let got = outputs(session, &plan).unwrap();
+    let assert_right = |on: &mut dyn device::Session, how: &str| {
+        let got = outputs(on, &plan).unwrap();
         let got = [&got[0].1, &got[1].1];
         assert!(got == expected.each_ref(), "{how}");
     };
@@ -749,19 +762,19 @@ pub fn refuses_buffers_of_another_shape(device: &dyn Device) {
         error.to_string(),
         "buffer `u` of plan `shapes` has 2 u32 elements; got 1 of u32"
     );
-    let error = session.write(u, &vec![1i32, 2].into()).unwrap_err();
+    let of_other_type = session.write(u, &vec![1i32, 2].into()).unwrap_err();
     assert_eq!(
-        error.to_string(),
+        of_other_type.to_string(),
         "buffer `u` of plan `shapes` has 2 u32 elements; got 2 of i32"
     );
-    for error in [
+    for refused in [
         session.write(foreign, &vec![1u32, 2].into()).unwrap_err(),
         session.fill(foreign, 0).unwrap_err(),
         session.read(foreign).unwrap_err(),
     ] {
         assert!(
-            matches!(error, Error::Plan(PlanError::ForeignBuffer { .. })),
-            "{error}"
+            matches!(refused, Error::Plan(PlanError::ForeignBuffer { .. })),
+            "{refused}"
         );
     }
 }
