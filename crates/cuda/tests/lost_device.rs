@@ -57,14 +57,14 @@ fn a_trap_in_a_graph_is_told_as_one_in_a_stream() {
             matches!(error, Error::Device(DeviceError::KernelFault { .. })),
             "{error}"
         );
-        for error in [
+        for later in [
             session.run_times(1, Launching::Graph).unwrap_err(),
             session.flush().unwrap_err(),
             session.capture().unwrap_err(),
         ] {
             assert!(
-                matches!(error, Error::Device(DeviceError::Lost { .. })),
-                "{error}"
+                matches!(later, Error::Device(DeviceError::Lost { .. })),
+                "{later}"
             );
         }
     });
@@ -110,7 +110,7 @@ fn loses_the_device(kernel: &str, args: impl FnOnce(plan::BufferId) -> Vec<Arg>,
     assert_eq!(*place, format!("plan `p`: kernel `{kernel}`"));
     assert!(what.contains(words), "{what}");
 
-    for error in [
+    for later in [
         session.run().unwrap_err(),
         session.read(u).unwrap_err(),
         session.fill(u, 0).unwrap_err(),
@@ -118,10 +118,10 @@ fn loses_the_device(kernel: &str, args: impl FnOnce(plan::BufferId) -> Vec<Arg>,
         device.prepare(&KERNELS, &plan).err().unwrap(),
     ] {
         assert!(
-            matches!(error, Error::Device(DeviceError::Lost { .. })),
-            "{error}"
+            matches!(later, Error::Device(DeviceError::Lost { .. })),
+            "{later}"
         );
-        assert_eq!(error.kind(), ErrorKind::Environment);
+        assert_eq!(later.kind(), ErrorKind::Environment);
     }
     // Dropping session and device frees what is already gone: no panic.
 }

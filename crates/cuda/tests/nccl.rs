@@ -54,8 +54,8 @@ impl Gpu {
                 let bytes = LEN * 4;
                 let address = self.sent.as_device_ptr().as_raw();
                 group.send(comm, address, bytes, peer, self.stream())?;
-                let address = self.received.as_device_ptr().as_raw();
-                group.receive(comm, address, bytes, peer, self.stream())
+                let target = self.received.as_device_ptr().as_raw();
+                group.receive(comm, target, bytes, peer, self.stream())
             }
         })
     }
@@ -89,12 +89,12 @@ fn nccl() -> Option<Nccl> {
 fn two(nccl: Nccl, act: impl Fn(usize, &mut Gpu, &Comm) + Sync) {
     let id: UniqueId = nccl.unique_id().unwrap();
     thread::scope(|scope| {
-        let act = &act;
+        let shared = &act;
         for rank in 0..2 {
             scope.spawn(move || {
                 let mut gpu = Gpu::new(rank);
                 let comm = Comm::init(&nccl, 2, rank, &id, LONGEST).unwrap();
-                act(rank, &mut gpu, &comm);
+                shared(rank, &mut gpu, &comm);
                 drop(comm);
             });
         }

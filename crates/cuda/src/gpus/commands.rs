@@ -281,7 +281,7 @@ impl<'d> Commands<'d> {
     pub fn enqueue_some(&self, range: Range<usize>, stream: StreamRef<'_>) -> Result<(), Refused> {
         self.streams
             .run(&self.schedule, range, stream, |work| match work {
-                Work::Commands(range, stream) => self.enqueue_each(range, stream),
+                Work::Commands(part, on) => self.enqueue_each(part, on),
                 Work::Transfers(wires) => self.transfer(wires),
             })
     }

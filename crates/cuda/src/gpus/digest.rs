@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn every_bit_and_every_place_counts() {
         let words: Vec<u32> = (0..1000_u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
-        let of = |words: &[u32]| sums(words, 7, 3);
+        let of = |some: &[u32]| sums(some, 7, 3);
         let whole = of(&words);
         assert_eq!(whole, expected(&words, 7));
         // The number of blocks does not count, and so not the order of their sums.

@@ -233,7 +233,7 @@ impl Opened {
             Some(digesting) => digesting,
             none => none.insert(Digesting::new(info)?),
         };
-        let of = |digesting: &Digesting| digesting.of(memory, StreamRef::from(&self.stream));
+        let of = |ready: &Digesting| ready.of(memory, StreamRef::from(&self.stream));
         digesting.as_ref().map(of).transpose()
     }
 }

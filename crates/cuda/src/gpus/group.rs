@@ -108,9 +108,9 @@ impl CudaGroup {
         let to_abort = Arc::downgrade(&comms);
         // Operations that wait for a lost rank would wait for ever.
         ranks.on_loss(move |why| {
-            if let Some(comms) = to_abort.upgrade() {
-                let comms: Vec<&Comm> = comms.iter().collect();
-                nccl::abort(&comms, why);
+            if let Some(alive) = to_abort.upgrade() {
+                let of_ranks: Vec<&Comm> = alive.iter().collect();
+                nccl::abort(&of_ranks, why);
             }
         });
         (self.share, self.wire) = (share, Some((nccl, comms)));

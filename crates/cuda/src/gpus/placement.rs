@@ -256,7 +256,7 @@ fn merge(clock: &mut Vec<u32>, other: &[u32]) {
     if clock.len() < other.len() {
         clock.resize(other.len(), 0);
     }
-    for (mine, other) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*other);
+    for (mine, its) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*its);
     }
 }

@@ -160,9 +160,7 @@ impl Schedule {
                     self.push_placed(&stage, &slots, &[(*position, slot)], action);
                 } else if wires[0].0 == *position {
                     // The first of the stage starts all of them.
-                    let wire = |&(position, slot): &(usize, &Slot)| {
-                        (position, StreamId::side(slot.stream))
-                    };
+                    let wire = |&(at, own): &(usize, &Slot)| (at, StreamId::side(own.stream));
                     let action = Action::Transfers(wires.iter().map(wire).collect());
                     self.push_placed(&stage, &slots, &wires, action);
                 }
@@ -182,7 +180,7 @@ impl Schedule {
         for (_, slot) in placed {
             for &command in &slot.waits {
                 let command = command as usize;
-                let event = slots[command].as_ref().and_then(|slot| slot.event);
+                let event = slots[command].as_ref().and_then(|awaited| awaited.event);
                 let wait = Action::Wait {
                     stream: StreamId::side(slot.stream),
                     event: event.expect("a command that is waited for has an event"),

@@ -80,11 +80,7 @@ impl<'d> CudaSession<'d> {
         memory: Use,
     ) -> Result<CudaSession<'d>, Error> {
         let buffers = allocate(&gpus, &share, plan, &memory)?;
-        let address = |id: BufferId| {
-            buffers[id.index()]
-                .as_ref()
-                .map_or(0, |memory| memory.address())
-        };
+        let address = |id: BufferId| buffers[id.index()].as_ref().map_or(0, |own| own.address());
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
         let function = |device: u32, kernel: usize| {
@@ -160,9 +156,9 @@ impl<'d> CudaSession<'d> {
         let gpu = self.gpus.iter().find(has_panicked).unwrap_or(&self.gpus[0]);
         let failed = self.gpus[0].device.failed(&self.plan, &gpu.module, cause);
         match (failed, position) {
-            (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {
+            (DeviceError::Driver(why), Some(position)) => DeviceError::LaunchRefused {
                 place: self.place(position),
-                cause,
+                cause: why,
             },
             (error, _) => error,
         }
@@ -209,8 +205,8 @@ impl Session for CudaSession<'_> {
     }
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
-        for id in self.memory_of(id)? {
-            let (buffer, opened) = self.enter_memory(id)?;
+        for part in self.memory_of(id)? {
+            let (buffer, opened) = self.enter_memory(part)?;
             self.check(buffer.fill(byte, opened.stream().into()))?;
         }
         Ok(())

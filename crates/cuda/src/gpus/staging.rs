@@ -67,9 +67,7 @@ impl Staging {
     ) -> Result<bool, DriverError> {
         self.arriving(expected.len(), memory, offset, stream, |at, piece| {
             let pairs = expected[at].par_chunks(TASK).zip(piece.par_chunks(TASK));
-            pairs
-                .into_par_iter()
-                .all(|(expected, piece)| expected == piece)
+            pairs.into_par_iter().all(|(right, got)| right == got)
         })
     }
 
@@ -152,8 +150,8 @@ impl Staging {
 /// Copies as many bytes as the shorter has, on all cores.
 fn copy(to: &mut [u8], from: &[u8]) {
     let pairs = to.par_chunks_mut(TASK).zip(from.par_chunks(TASK));
-    pairs.for_each(|(to, from)| {
-        let len = to.len().min(from.len());
-        to[..len].copy_from_slice(&from[..len]);
+    pairs.for_each(|(into, part)| {
+        let len = into.len().min(part.len());
+        into[..len].copy_from_slice(&part[..len]);
     });
 }

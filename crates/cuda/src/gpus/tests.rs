@@ -92,9 +92,9 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
         plan.launch("k", one, args![u]).unwrap();
         // Groups of two and of three in turns: the commands repeat after one step, with their
         // groups after two.
-        let pair = |plan: &mut Plan| {
-            plan.launch("k", one, args![u, 1u32])?;
-            plan.launch("k", one, args![u, 2u32])
+        let pair = |to: &mut Plan| {
+            to.launch("k", one, args![u, 1u32])?;
+            to.launch("k", one, args![u, 2u32])
         };
         match step % 2 {
             0 => plan.independent(pair).unwrap(),

@@ -52,7 +52,7 @@ pub(crate) fn check<R: DriverResult>(
     result.code().map_err(|code| {
         let code = match code {
             UNKNOWN => last_unknown(),
-            code => code,
+            _ => code,
         };
         DriverError {
             function,

@@ -185,10 +185,10 @@ fn independent_launches_of_several_devices_do_not_wait_for_each_other() {
     let ids: Vec<_> = (0..3)
         .map(|i| plan.scratch_on(i, format!("b{i}"), Element::F32, 10))
         .collect();
-    let launch = |plan: &mut Plan, id| plan.launch("k", LaunchConfig::new(1, 1), args![id]);
+    let launch = |to: &mut Plan, id| to.launch("k", LaunchConfig::new(1, 1), args![id]);
     for _ in 0..3 {
         for &id in &ids {
-            let group = |plan: &mut Plan| (0..7).try_for_each(|_| launch(plan, id));
+            let group = |to: &mut Plan| (0..7).try_for_each(|_| launch(to, id));
             plan.independent(group).unwrap();
         }
     }
@@ -208,12 +208,12 @@ fn independent_launches_of_several_devices_do_not_wait_for_each_other() {
 fn groups(lens: &[usize]) -> Plan {
     let mut plan = Plan::new("groups");
     let u = plan.buffer("u", Element::F32, 10);
-    let launch = |plan: &mut Plan| plan.launch("k", LaunchConfig::new(1, 1), args![u]);
+    let launch = |to: &mut Plan| to.launch("k", LaunchConfig::new(1, 1), args![u]);
     for &len in lens {
         for _ in 0..2 {
             launch(&mut plan).unwrap();
         }
-        let group = |plan: &mut Plan| (0..len).try_for_each(|_| launch(plan));
+        let group = |to: &mut Plan| (0..len).try_for_each(|_| launch(to));
         plan.independent(group).unwrap();
     }
     launch(&mut plan).unwrap();
@@ -238,7 +238,7 @@ fn one_device_has_one_stream_except_for_groups() {
     let (schedule, actions) = plan(&[]);
     assert_eq!(actions, [commands(0, 0..1)]);
     assert_eq!(schedule.side_streams, []);
-    let (schedule, actions) = plan(&[3, 2]);
+    let (of_two, two_groups) = plan(&[3, 2]);
     let expected = [
         commands(0, 0..2),
         Action::Fork(2),
@@ -253,18 +253,18 @@ fn one_device_has_one_stream_except_for_groups() {
         Action::Join,
         commands(0, 9..10),
     ];
-    assert_eq!(actions, expected);
+    assert_eq!(two_groups, expected);
     assert_eq!(
-        (schedule.side_streams.len(), &schedule.events[..]),
+        (of_two.side_streams.len(), &of_two.events[..]),
         (2, &[][..])
     );
-    assert!(!schedule.forks_at_start);
+    assert!(!of_two.forks_at_start);
     // A part of the first commands, and one from a group on.
-    assert_eq!(schedule.actions(1..2).collect::<Vec<_>>(), [&expected[0]]);
-    assert!(schedule.actions(2..6).eq(&expected[1..7]));
-    let (schedule, actions) = plan(&[20]);
-    assert_eq!(schedule.side_streams.len(), MAX_SIDE_STREAMS);
-    assert_eq!(actions[1 + MAX_SIDE_STREAMS + 2], commands(0, 10..11));
+    assert_eq!(of_two.actions(1..2).collect::<Vec<_>>(), [&expected[0]]);
+    assert!(of_two.actions(2..6).eq(&expected[1..7]));
+    let (many, of_many) = plan(&[20]);
+    assert_eq!(many.side_streams.len(), MAX_SIDE_STREAMS);
+    assert_eq!(of_many[1 + MAX_SIDE_STREAMS + 2], commands(0, 10..11));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn groups_follow_what_is_before_them_and_nothing_of_themselves() {
         for stage in stages.iter().filter(|stage| range.contains(&stage.start)) {
             for command in stage.clone() {
                 let follow = follows[command].as_ref().expect("it is in the part");
-                assert!(follow[..stage.start].iter().all(|follows| *follows));
+                assert!(follow[..stage.start].iter().all(|is_behind| *is_behind));
                 let sooner = stage.start..command;
                 let alone = |other: &usize| !(command - other).is_multiple_of(1 + MAX_SIDE_STREAMS);
                 assert!(
@@ -303,9 +303,9 @@ fn sends_and_receives_of_a_step_start_together() {
     let one = LaunchConfig::new(1, 1);
     for _ in 0..2 {
         plan.launch("k", one, args![a]).unwrap();
-        let exchange = |plan: &mut Plan| {
-            plan.copy_range(a, 1, b, 0, 1)?;
-            plan.copy_range(b, 1, a, 0, 1)
+        let exchange = |to: &mut Plan| {
+            to.copy_range(a, 1, b, 0, 1)?;
+            to.copy_range(b, 1, a, 0, 1)
         };
         plan.independent(exchange).unwrap();
         plan.copy_range(a, 5, b, 5, 1).unwrap();
@@ -313,15 +313,12 @@ fn sends_and_receives_of_a_step_start_together() {
     let share = Share { own: 1..2, all: 2 };
     let schedule = Schedule::new(&plan, &share);
     let all = 0..plan.commands().len();
-    let transfers = |schedule: &Schedule| -> Vec<Vec<usize>> {
+    let transfers = |of_plan: &Schedule| -> Vec<Vec<usize>> {
         let of_action = |action: &Action| match action {
             Action::Transfers(wires) => Some(wires.iter().map(|(command, _)| *command).collect()),
             _ => None,
         };
-        schedule
-            .actions(all.clone())
-            .filter_map(of_action)
-            .collect()
+        of_plan.actions(all.clone()).filter_map(of_action).collect()
     };
     let started: [&[usize]; 4] = [&[1, 2], &[3], &[5, 6], &[7]];
     assert_eq!(transfers(&schedule), started);

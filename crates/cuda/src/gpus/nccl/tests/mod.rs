@@ -114,8 +114,8 @@ fn several_gpus_of_a_thread_become_members_together_or_not_at_all() {
         let [first, second] = ranks;
         let log = std::cell::RefCell::new(Vec::new());
         let mut enter = [first, second].map(|rank| {
-            let log = &log;
-            move || log.borrow_mut().push(rank)
+            let shared = &log;
+            move || shared.borrow_mut().push(rank)
         });
         let [one, other] = &mut enter;
         let mut members = [
