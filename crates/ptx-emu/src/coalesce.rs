@@ -96,7 +96,7 @@ fn served_at_once(mask: u32, width: u32) -> impl Iterator<Item = u32> {
     let groups = (0..32)
         .step_by(lanes_at_once)
         .map(move |first| mask & group << first);
-    groups.filter(|group| *group != 0)
+    groups.filter(|some| *some != 0)
 }
 
 /// Passes over the banks that lanes need without conflicts.
@@ -117,12 +117,12 @@ fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
     let mut used = 0u32;
     for lane in lanes(group) {
         let word = (addresses[lane] >> 2) as u32;
-        for word in word..word + words {
-            let bank = word % BANKS;
+        for each in word..word + words {
+            let bank = each % BANKS;
             if used >> bank & 1 == 0 {
                 used |= 1 << bank;
-                first[bank as usize] = word;
-            } else if first[bank as usize] != word {
+                first[bank as usize] = each;
+            } else if first[bank as usize] != each {
                 return conflicting_wavefronts(addresses, group, words);
             }
         }
@@ -136,10 +136,10 @@ fn conflicting_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
     let mut loads = [0; BANKS as usize];
     for lane in lanes(group) {
         let word = (addresses[lane] >> 2) as u32;
-        for word in word..word + words {
-            if !all.contains(&word) {
-                all.push(word);
-                loads[(word % BANKS) as usize] += 1;
+        for each in word..word + words {
+            if !all.contains(&each) {
+                all.push(each);
+                loads[(each % BANKS) as usize] += 1;
             }
         }
     }

@@ -13,19 +13,19 @@ pub(crate) fn stay_together(facts: &[Facts], is_kernel: bool) -> Vec<bool> {
     // Positions that lead to others, by where they lead, and those that are known to see others.
     let mut before = vec![Vec::new(); facts.len() + 1];
     let mut open = Vec::new();
-    for (index, facts) in facts.iter().enumerate() {
-        let company = facts.company;
-        let returns = matches!(facts.flow, Flow::End) && !is_kernel;
+    for (index, each) in facts.iter().enumerate() {
+        let company = each.company;
+        let returns = matches!(each.flow, Flow::End) && !is_kernel;
         if company == Company::Order || returns {
             open.push(index);
         }
         if company == Company::Barrier {
             continue;
         }
-        if facts.guard.is_some() || matches!(facts.flow, Flow::Next) {
+        if each.guard.is_some() || matches!(each.flow, Flow::Next) {
             before[index + 1].push(index);
         }
-        match &facts.flow {
+        match &each.flow {
             Flow::Branch(target) => before[*target as usize].push(index),
             Flow::Table(targets) => {
                 for &target in targets.iter() {

@@ -157,9 +157,9 @@ impl<'a> Coresident<'a> {
             let laggard = running.position(|running| self.laggard == Some(running.place));
             let is_due =
                 self.steps == steps || self.idle.saturating_sub(self.lagged) > PATIENCE_WITH_OTHERS;
-            if let Some(index) = laggard.filter(|_| is_due) {
+            if let Some(last) = laggard.filter(|_| is_due) {
                 self.lagged = self.idle;
-                self.take_turn(index, u32::MAX)?;
+                self.take_turn(last, u32::MAX)?;
             }
         }
     }
@@ -297,9 +297,9 @@ impl<'a> Coresident<'a> {
             return Ok(());
         }
         let changes = self.changes;
-        let only_waits = |running: &Running| {
-            let polls = running.change == changes && running.idle >= of_each;
-            polls || running.stuck_at.is_some()
+        let only_waits = |one: &Running| {
+            let polls = one.change == changes && one.idle >= of_each;
+            polls || one.stuck_at.is_some()
         };
         if self.running.iter().all(only_waits) {
             Err(self.wait_in_vain(index))

@@ -288,13 +288,13 @@ impl Builder {
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);
-                let decoded = Decoded::unsupported(&reason);
+                let unsupported = Decoded::unsupported(&reason);
                 self.unsupported.push(UnsupportedInstruction {
                     function: body.function().name.clone(),
                     ptx_line: syntax.opcode.pos.line,
                     reason,
                 });
-                decoded
+                unsupported
             }
         };
         let Decoded {
@@ -353,9 +353,9 @@ impl Builder {
         facts: &mut [Facts],
         function: &mut FunctionBuilder,
     ) {
-        for (mark, facts) in self.marks[entry..].iter_mut().zip(&*facts) {
+        for (mark, each) in self.marks[entry..].iter_mut().zip(&*facts) {
             // An update whose old value nothing reads tells the program nothing.
-            let old = facts.writes.first().copied().flatten();
+            let old = each.writes.first().copied().flatten();
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
         for (load, is_compared) in relaxed_loads(facts) {
@@ -392,8 +392,8 @@ fn mark_targets(marks: &mut [Mark], facts: &[Facts]) {
     if let Some(entry) = marks.first_mut() {
         entry.is_target = true;
     }
-    for facts in facts {
-        let targets = match &facts.flow {
+    for each in facts {
+        let targets = match &each.flow {
             Flow::Branch(target) => std::slice::from_ref(target),
             Flow::Table(targets) => targets,
             Flow::Next | Flow::End => &[],

@@ -105,8 +105,8 @@ pub(crate) fn run(
     let clusters = blocks / in_cluster;
     let most = most.map(|most| most.div_ceil(in_cluster));
     let order = Order::new(launch.schedule, clusters, most);
-    let clusters = order.len();
-    if launch.exchange.blocks && clusters > 1 {
+    let chosen = order.len();
+    if launch.exchange.blocks && chosen > 1 {
         return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));
     }
     let threads = if launch.is_sequential() {
@@ -125,7 +125,7 @@ pub(crate) fn run(
     let work = || {
         let mut tallies = launch.code.tallies(launch.kernel);
         let mut runner = ClusterRunner::new(launch);
-        runner.has_company = clusters > 1;
+        runner.has_company = chosen > 1;
         loop {
             let is_over = waits.load(Relaxed) || launch.attempt.has_failed();
             let position = if is_over {
@@ -133,7 +133,7 @@ pub(crate) fn run(
             } else {
                 next.fetch_add(1, Relaxed)
             };
-            if position >= clusters || position > failed.load(Relaxed) {
+            if position >= chosen || position > failed.load(Relaxed) {
                 return tallies;
             }
             let ended = runner.run(order.at(position), &mut tallies);
@@ -157,7 +157,7 @@ pub(crate) fn run(
             }
         }
     };
-    let workers = clusters.min(threads as u64);
+    let workers = chosen.min(threads as u64);
     let tallies = match workers {
         0 | 1 => work(),
         _ => (0..workers)
@@ -176,7 +176,7 @@ pub(crate) fn run(
     if waiting.is_empty() || launch.attempt.has_failed() {
         return Ok(tallies);
     }
-    let started = next.into_inner().min(clusters);
+    let started = next.into_inner().min(chosen);
     go_on(launch, &order, started, waiting, tallies).map_err(|stop| (None, stop))
 }
 

@@ -455,10 +455,7 @@ impl Machine {
             .function_named(kernel)
             .filter(|(_, f)| f.is_kernel && f.is_defined)
         else {
-            let available = program
-                .kernels()
-                .map(|kernel| kernel.name.clone())
-                .collect();
+            let available = program.kernels().map(|known| known.name.clone()).collect();
             return Err(LaunchError::NoSuchKernel {
                 name: kernel.to_owned(),
                 available,

@@ -140,8 +140,8 @@ mod tests {
     fn a_random_order_has_each_chosen_block_once() {
         let in_order = |seed, blocks, most| {
             let order = Order::new(Schedule::Random { seed }, blocks, most);
-            let blocks = (0..order.len()).map(|position| order.at(position));
-            blocks.collect::<Vec<_>>()
+            let all = (0..order.len()).map(|position| order.at(position));
+            all.collect::<Vec<_>>()
         };
         let chosen: Vec<u64> = chosen(1 << 30, Some(10))
             .unwrap()

@@ -187,12 +187,12 @@ fn source(program: &Program, id: SourceLocId) -> [Option<SourcePosition>; 2] {
     let mut source: Option<(&SourceLoc, &str)> = None;
     let mut outermost = None;
     let mut next = Some(id);
-    while let Some(id) = next {
-        let loc = program.loc(id);
+    while let Some(at) = next {
+        let loc = program.loc(at);
         if let Some(path) = program.file(loc.file)
             && loc.line != 0
         {
-            if source.is_none_or(|(_, path)| is_library(path)) {
+            if source.is_none_or(|(_, known)| is_library(known)) {
                 source = Some((loc, path));
             }
             outermost = Some((loc, path));

@@ -84,7 +84,7 @@ impl LaunchText {
         let (texts, is_cut) = &mut *kept;
         texts.insert(place, std::mem::take(text));
         // Those that no text before them can make room for.
-        let mut bytes: usize = texts.values().map(|text| text.bytes.len()).sum();
+        let mut bytes: usize = texts.values().map(|kept_text| kept_text.bytes.len()).sum();
         while let Some(last) = texts.last_entry()
             && bytes - last.get().bytes.len() >= self.most_bytes.max(1)
         {

@@ -63,11 +63,11 @@ pub(crate) fn format(
         count += 1;
         start
     };
-    while let Some((&first, after)) = rest.split_first() {
-        let read = (first == b'%').then(|| Conversion::read(after)).flatten();
+    while let Some((&first, others)) = rest.split_first() {
+        let read = (first == b'%').then(|| Conversion::read(others)).flatten();
         let Some((mut conversion, after)) = read else {
             text.push(first);
-            rest = after;
+            rest = others;
             continue;
         };
         let written = &rest[..rest.len() - after.len()];
@@ -106,16 +106,16 @@ impl Conversion {
             conversion.flags.push(char::from(format[at]));
             at += 1;
         }
-        let has_star = |at: &mut usize| {
-            let is_there = format.get(*at) == Some(&b'*');
-            *at += usize::from(is_there);
+        let has_star = |next: &mut usize| {
+            let is_there = format.get(*next) == Some(&b'*');
+            *next += usize::from(is_there);
             is_there
         };
-        let number = |at: &mut usize| {
+        let number = |next: &mut usize| {
             let mut number = 0;
-            while let Some(digit) = format.get(*at).filter(|byte| byte.is_ascii_digit()) {
+            while let Some(digit) = format.get(*next).filter(|byte| byte.is_ascii_digit()) {
                 number = (10 * number + usize::from(digit - b'0')).min(MAX_WIDTH);
-                *at += 1;
+                *next += 1;
             }
             number
         };
@@ -187,12 +187,12 @@ impl Conversion {
         let (prefix, mut digits) = match self.kind {
             b'c' => return self.padded("", vec![bits as u8], false),
             b'd' | b'i' => {
-                let value = if self.is_long {
+                let number = if self.is_long {
                     bits as i64
                 } else {
                     i64::from(bits as i32)
                 };
-                (sign(value < 0), value.unsigned_abs().to_string())
+                (sign(number < 0), number.unsigned_abs().to_string())
             }
             b'u' => ("", unsigned.to_string()),
             b'o' => ("", format!("{unsigned:o}")),
@@ -293,7 +293,7 @@ fn general(value: f64, digits: usize, keeps_zeros: bool) -> String {
     if keeps_zeros {
         return text;
     }
-    let (number, exponent) = match text.find('e') {
+    let (number, power) = match text.find('e') {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),
     };
@@ -302,7 +302,7 @@ fn general(value: f64, digits: usize, keeps_zeros: bool) -> String {
     } else {
         number
     };
-    format!("{number}{exponent}")
+    format!("{number}{power}")
 }
 
 /// As `%a`.

@@ -41,7 +41,7 @@ pub(crate) struct Registers {
 impl Registers {
     /// Makes room for a frame that ends at `end`.
     pub(crate) fn reserve(&mut self, end: Bases) {
-        let grow = |len: usize, end: u32| len.max(end as usize);
+        let grow = |len: usize, least: u32| len.max(least as usize);
         self.rows32
             .resize(grow(self.rows32.len(), end.r32), [0; LANES]);
         self.rows64

@@ -205,8 +205,8 @@ impl Code {
     /// function, if it calls any.
     pub(crate) fn tallies(&self, function: u32) -> Tallies {
         let reached = self.reach(function);
-        let first = reached.iter().map(|function| function.entry).min();
-        let end = reached.iter().map(|function| function.end).max();
+        let first = reached.iter().map(|one| one.entry).min();
+        let end = reached.iter().map(|one| one.end).max();
         let positions = first.unwrap_or_default()..end.unwrap_or_default();
         Tallies::new(positions, &self.tally_owners)
     }
@@ -218,9 +218,9 @@ impl Code {
         let mut reached = Vec::new();
         while let Some(next) = open.pop() {
             if seen.insert(next) {
-                let function = &self.functions[next as usize];
-                reached.push(function);
-                open.extend(&function.callees);
+                let code = &self.functions[next as usize];
+                reached.push(code);
+                open.extend(&code.callees);
             }
         }
         reached
@@ -284,7 +284,7 @@ impl Code {
     /// How threads may communicate in a function and all that it may call.
     pub(crate) fn exchange(&self, function: u32) -> Exchange {
         let reached = self.reach(function);
-        let all = reached.iter().map(|function| function.exchange);
+        let all = reached.iter().map(|one| one.exchange);
         all.fold(Exchange::default(), Exchange::and).settled()
     }
 }
@@ -662,8 +662,8 @@ impl<'a> BlockRunner<'a> {
             return Ok(());
         }
         let place = self.launch.code.infos[pc as usize].position.clone();
-        let (thread, pc) = (read.thread, read.pc);
-        let fault = self.fault(thread, pc, read.into_fault(Some((used, place))));
+        let (reader, read_pc) = (read.thread, read.pc);
+        let fault = self.fault(reader, read_pc, read.into_fault(Some((used, place))));
         if !is_kept || !self.launch.sanitize.races {
             return Err(fault);
         }
@@ -677,7 +677,7 @@ impl<'a> BlockRunner<'a> {
         let loaded = self
             .sanitizer
             .unset_load
-            .map(|pc| infos[pc as usize].position.clone());
+            .map(|load| infos[load as usize].position.clone());
         self.fault(thread, pc, FaultKind::UnsetValue { used, loaded })
     }
 

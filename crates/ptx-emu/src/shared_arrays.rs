@@ -53,8 +53,8 @@ pub(crate) fn bases(facts: &[Facts], parameters: &[Slot]) -> Vec<Base> {
     } else {
         HashMap::new()
     };
-    let base = |facts: &Facts| {
-        let origin = match facts.places[..] {
+    let base = |one: &Facts| {
+        let origin = match one.places[..] {
             [Place::Array(array)] => Some(Origin::Of(array)),
             [Place::Register(slot)] => origins.get(&slot).copied(),
             _ => None,
@@ -85,9 +85,9 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
     // An origin changes at most twice, and rarely more than once.
     loop {
         let mut has_changed = false;
-        for facts in facts.iter().filter(|facts| !facts.writes.is_empty()) {
+        for each in facts.iter().filter(|each| !each.writes.is_empty()) {
             let of = |(index, slot): (usize, &Slot)| {
-                let mut variables = facts.variables.iter();
+                let mut variables = each.variables.iter();
                 match variables.find(|(variable, _)| *variable == index) {
                     Some((_, Variable::Array(array))) => Some(Origin::Of(*array)),
                     Some((_, Variable::In(space))) => Some(Origin::In(*space)),
@@ -99,10 +99,10 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
                     },
                 }
             };
-            let operands: Option<Vec<Origin>> = facts.reads.iter().enumerate().map(of).collect();
+            let operands: Option<Vec<Origin>> = each.reads.iter().enumerate().map(of).collect();
             let Some(operands) = operands else { continue };
-            let made = made(facts, &operands);
-            for &slot in facts.writes.iter().flatten() {
+            let made = made(each, &operands);
+            for &slot in each.writes.iter().flatten() {
                 let joined = match origins.get(&slot) {
                     None => made,
                     Some(&before) if before == made => before,
@@ -119,9 +119,9 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
 
 /// The origin of the results of an instruction with these operands.
 fn made(facts: &Facts, operands: &[Origin]) -> Origin {
-    let are_numbers = |operands: &[Origin]| operands.iter().all(|it| *it == Origin::Number);
-    let only = |operands: &[Origin]| {
-        if are_numbers(operands) {
+    let are_numbers = |some: &[Origin]| some.iter().all(|it| *it == Origin::Number);
+    let only = |some: &[Origin]| {
+        if are_numbers(some) {
             Origin::Number
         } else {
             Origin::Anything

@@ -69,9 +69,9 @@ impl BlockRunner<'_> {
                 space => addresses[lane].wrapping_add(window(space)),
             };
             let step = access.width.min(8);
-            for at in (0..access.width).step_by(step as usize) {
+            for offset in (0..access.width).step_by(step as usize) {
                 let mut word = Watched {
-                    address: address + u64::from(at),
+                    address: address + u64::from(offset),
                     bytes: step,
                     value: 0,
                 };

@@ -22,7 +22,7 @@ impl BlockRunner<'_> {
         } else {
             self.turn.patience.min(PATIENCE)
         };
-        let stays_together = |pc: u32| code.infos[pc as usize].stays_together;
+        let stays_together = |place: u32| code.infos[place as usize].stays_together;
         // Where lanes that run apart come to a place at which they stay together, they wait.
         let apart = warp.lane_splits > 0 && !stays_together(pc);
         let in_kernel = warp.groups[index].frame == 0;

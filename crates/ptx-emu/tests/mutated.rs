@@ -70,18 +70,18 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
             _ => lines.swap(from, to),
         }
     }
-    let mut text = lines.join("\n");
+    let mut whole = lines.join("\n");
     for _ in 0..rng.usize(0..4) {
-        text = changed(&text, rng);
+        whole = changed(&whole, rng);
     }
-    text
+    whole
 }
 
 fn changed(text: &str, rng: &mut Rng) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let tokens: Vec<&str> = text.split_inclusive([' ', ',', ';', '.', '\n']).collect();
+    let mut tokens: Vec<&str> = text.split_inclusive([' ', ',', ';', '.', '\n']).collect();
     let (first, second) = (rng.usize(0..tokens.len()), rng.usize(0..tokens.len()));
     match rng.u8(0..4) {
         0 => {
@@ -96,7 +96,6 @@ fn changed(text: &str, rng: &mut Rng) -> String {
             text[..end.unwrap_or(0)].to_owned()
         }
         2 => {
-            let mut tokens = tokens;
             tokens.swap(first, second);
             tokens.concat()
         }
@@ -111,14 +110,13 @@ fn changed(text: &str, rng: &mut Rng) -> String {
                 "18446744073709551615",
             ];
             let number = numbers[rng.usize(0..numbers.len())];
-            let is_number = |token: &&str| token.starts_with(|first: char| first.is_ascii_digit());
+            let is_number = |token: &&str| token.starts_with(|sign: char| sign.is_ascii_digit());
             let found = (first..tokens.len()).find(|index| is_number(&tokens[*index]));
             let Some(index) = found else {
                 return text.to_owned();
             };
             let end = tokens[index].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
             let changed = format!("{number}{end}");
-            let mut tokens = tokens;
             tokens[index] = &changed;
             tokens.concat()
         }

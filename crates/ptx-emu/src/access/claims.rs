@@ -116,7 +116,7 @@ impl BlockRunner<'_> {
             let kind = FaultKind::InvalidBarrier { reason };
             return self.fault(request.thread(lane), request.pc, kind);
         }
-        let started = |kind, warp, lane, pc| self.started(kind, warp, lane, pc);
+        let started = |kind, of_warp, of_lane, pc| self.started(kind, of_warp, of_lane, pc);
         let mut bulk = claims
             .arriving
             .iter()
@@ -129,19 +129,23 @@ impl BlockRunner<'_> {
                 let own = self.launch.view(self.block.index).block;
                 let is_own = memory.owner.is_none_or(|owner| owner == own);
                 let warps = self.block.warps.iter().chain([warp]).filter(|_| is_own);
-                let queues = warps.filter_map(|warp| Some((warp.index, warp.copies.as_ref()?)));
-                let mut copies = queues.flat_map(|(warp, queues)| {
-                    let loads = queues.loads.all().map(|(lane, copy)| {
-                        (AccessKind::Store, copy.dst, copy.bytes, lane, copy.pc)
+                let queues = warps.filter_map(|one| Some((one.index, one.copies.as_ref()?)));
+                let mut copies = queues.flat_map(|(number, queues)| {
+                    let loads = queues.loads.all().map(|(of_lane, copy)| {
+                        (AccessKind::Store, copy.dst, copy.bytes, of_lane, copy.pc)
                     });
-                    let stores = queues.stores.all().map(|(lane, BulkStore { copy, .. })| {
-                        (AccessKind::Load, copy.shared, copy.bytes, lane, copy.pc)
-                    });
-                    loads.chain(stores).map(move |copy| (warp, copy))
+                    let stores = queues
+                        .stores
+                        .all()
+                        .map(|(of_lane, BulkStore { copy, .. })| {
+                            (AccessKind::Load, copy.shared, copy.bytes, of_lane, copy.pc)
+                        });
+                    loads.chain(stores).map(move |copy| (number, copy))
                 });
                 let found =
                     copies.find(|(_, (_, start, bytes, ..))| meets(*start, (*bytes).into()));
-                found.map(|(warp, (kind, _, _, lane, pc))| started(kind, warp, lane, pc))
+                found
+                    .map(|(of_warp, (kind, _, _, of_lane, pc))| started(kind, of_warp, of_lane, pc))
             }
         };
         let kind = FaultKind::CopyUnderWay {

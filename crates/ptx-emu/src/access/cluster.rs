@@ -61,7 +61,7 @@ impl BlockRunner<'_> {
         let width = u64::from(request.width);
         let memory = &self.cluster.memories[rank];
         if !memory.contains(span.max, width) {
-            let outside = |lane: &usize| !memory.contains(request.addresses[*lane], width);
+            let outside = |each: &usize| !memory.contains(request.addresses[*each], width);
             let lane = lanes(request.mask).find(outside).unwrap_or(lane);
             let stray = Stray::Shared {
                 size: memory.bytes,
@@ -80,9 +80,9 @@ impl BlockRunner<'_> {
             };
             self.cluster.note_visit(rank, visit);
         }
-        let mut memory = std::mem::take(&mut self.cluster.memories[rank]);
-        let result = action.run(self, &mut warp.registers, &mut memory, request, &span);
-        self.cluster.memories[rank] = memory;
+        let mut taken = std::mem::take(&mut self.cluster.memories[rank]);
+        let result = action.run(self, &mut warp.registers, &mut taken, request, &span);
+        self.cluster.memories[rank] = taken;
         result?;
         let traffic = &mut self.tallies.traffic(tally).distributed;
         traffic.requests += 1;

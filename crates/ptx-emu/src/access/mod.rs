@@ -139,9 +139,9 @@ impl BlockRunner<'_> {
                 if self.block.shared.claims.is_some() {
                     self.meet_claims(warp, request, &span)?;
                 }
-                let mut shared = std::mem::take(&mut self.block.shared);
-                let result = action.run(self, &mut warp.registers, &mut shared, request, &span);
-                self.block.shared = shared;
+                let mut taken = std::mem::take(&mut self.block.shared);
+                let result = action.run(self, &mut warp.registers, &mut taken, request, &span);
+                self.block.shared = taken;
                 result?;
                 request.count_shared(&mut self.tallies.traffic(tally).shared, &span);
             }

@@ -316,12 +316,12 @@ impl Region for GlobalRegion<'_> {
     }
 
     fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin) {
-        for offset in unset_bytes(offset, bytes, bits) {
-            self.buffer.written.unmark(offset);
+        for at in unset_bytes(offset, bytes, bits) {
+            self.buffer.written.unmark(at);
             // The host may read it: it should look wrong. What comes from global memory looks as
             // it did there.
             if !origin.is_moved() {
-                self.store(lane, offset, 1, 0xa5);
+                self.store(lane, at, 1, 0xa5);
             }
         }
     }
@@ -425,9 +425,9 @@ impl Region for SharedMemory {
     }
 
     fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin) {
-        for offset in unset_bytes(offset, bytes, bits) {
-            self.written.unmark(offset);
-            self.set_origin(offset, origin);
+        for at in unset_bytes(offset, bytes, bits) {
+            self.written.unmark(at);
+            self.set_origin(at, origin);
         }
     }
 

@@ -135,12 +135,12 @@ impl Iterator for Segments<'_> {
 
 /// Each bit `1 << shift` times, as far as they fit.
 fn spread(bits: u32, shift: u32) -> u32 {
-    let spaced = |bits: u32, by: u32, mask: u32| (bits | bits << by) & mask;
-    (0..shift).fold(bits, |bits, _| {
-        let bits = spaced(bits & 0xffff, 8, 0x00ff_00ff);
-        let bits = spaced(bits, 4, 0x0f0f_0f0f);
-        let bits = spaced(bits, 2, 0x3333_3333);
-        3 * spaced(bits, 1, 0x5555_5555)
+    let spaced = |some: u32, by: u32, mask: u32| (some | some << by) & mask;
+    (0..shift).fold(bits, |spread, _| {
+        let spread = spaced(spread & 0xffff, 8, 0x00ff_00ff);
+        let spread = spaced(spread, 4, 0x0f0f_0f0f);
+        let spread = spaced(spread, 2, 0x3333_3333);
+        3 * spaced(spread, 1, 0x5555_5555)
     })
 }
 

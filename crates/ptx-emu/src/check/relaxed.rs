@@ -79,11 +79,11 @@ struct Uses {
 impl Uses {
     fn of(facts: &[Facts]) -> Self {
         let (mut readers, mut writers) = (HashMap::<_, Vec<_>>::new(), HashMap::new());
-        for (at, facts) in facts.iter().enumerate() {
-            for slot in facts.operands() {
+        for (at, each) in facts.iter().enumerate() {
+            for slot in each.operands() {
                 readers.entry(slot).or_default().push(at);
             }
-            for &slot in facts.writes.iter().flatten() {
+            for &slot in each.writes.iter().flatten() {
                 *writers.entry(slot).or_default() += 1;
             }
         }
@@ -112,7 +112,7 @@ impl Uses {
                     has_other_use = true;
                 } else {
                     let written = reader.writes.iter().flatten().copied();
-                    open.extend(written.filter(|&slot| reached.insert(slot)));
+                    open.extend(written.filter(|&next| reached.insert(next)));
                 }
             }
         }

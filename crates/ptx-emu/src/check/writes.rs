@@ -127,8 +127,8 @@ impl WrittenShadow {
     pub(crate) fn set_words(&self, range: Range<u64>, bits: &[u32]) {
         self.is_whole.store(false, Relaxed);
         self.left.store(self.bytes, Relaxed);
-        for (word, &bits) in self.word_range(range).iter().zip(bits) {
-            word.store(bits, Relaxed);
+        for (word, &new) in self.word_range(range).iter().zip(bits) {
+            word.store(new, Relaxed);
         }
     }
 

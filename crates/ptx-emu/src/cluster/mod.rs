@@ -250,8 +250,8 @@ impl<'a> ClusterRunner<'a> {
                     lifetime: Lifetime::MayHaveEnded,
                 };
                 let record = visit.record;
-                let block = u64::from(record.block - launch.first_block);
-                return Err(launch.fault(block, launch.thread_of(&record), record.pc, kind));
+                let index = u64::from(record.block - launch.first_block);
+                return Err(launch.fault(index, launch.thread_of(&record), record.pc, kind));
             }
         }
         Ok(())
@@ -268,11 +268,11 @@ impl<'a> ClusterRunner<'a> {
             return Ok(false);
         }
         let current = &mut self.blocks[self.current];
-        let state = &mut current.cluster;
-        std::mem::swap(&mut state.arriving, &mut state.released);
-        state.arriving.fill(0);
-        state.has_arrivals = false;
-        let released = std::mem::take(&mut state.released);
+        let waiting = &mut current.cluster;
+        std::mem::swap(&mut waiting.arriving, &mut waiting.released);
+        waiting.arriving.fill(0);
+        waiting.has_arrivals = false;
+        let released = std::mem::take(&mut waiting.released);
         let mut clocks = std::mem::take(&mut current.sanitizer.clocks);
         for block in &mut self.blocks {
             if let Some(unwritten) = block.sanitizer.unwritten.take() {
@@ -284,8 +284,8 @@ impl<'a> ClusterRunner<'a> {
                 }
             }
         }
-        let current = &mut self.blocks[self.current];
-        (current.sanitizer.clocks, current.cluster.released) = (clocks, released);
+        let arrived = &mut self.blocks[self.current];
+        (arrived.sanitizer.clocks, arrived.cluster.released) = (clocks, released);
         Ok(true)
     }
 

@@ -184,11 +184,11 @@ fn assert_well_formed(executable: &Executable) {
                 .all(|callee| (*callee as usize) < code.functions.len())
         );
         if let Some(last) = insts.last() {
-            let ends = matches!(last.op, Op::Branch { .. })
+            let leaves = matches!(last.op, Op::Branch { .. })
                 || ["Return", "Exit", "Trap", "BranchTable", "Unsupported"]
                     .iter()
                     .any(|name| format!("{:?}", last.op).starts_with(name));
-            assert!(ends && last.guard == ALWAYS, "{last:?}");
+            assert!(leaves && last.guard == ALWAYS, "{last:?}");
         }
         for inst in insts {
             assert!(inst.guard < function.rows.pred);
@@ -206,8 +206,8 @@ fn assert_well_formed(executable: &Executable) {
 fn assert_rows(function: &FunctionCode, op: &Op) {
     let text = format!("{op:?}");
     let rows = function.rows;
-    let number = |text: &str| -> u32 {
-        let digits = text.split(|c: char| !c.is_ascii_digit()).next();
+    let number = |part: &str| -> u32 {
+        let digits = part.split(|c: char| !c.is_ascii_digit()).next();
         digits
             .and_then(|digits| digits.parse().ok())
             .expect("a number")

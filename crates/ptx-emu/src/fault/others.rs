@@ -57,10 +57,10 @@ impl fmt::Display for Others<'_> {
                 exited,
                 blocks,
             } => {
-                for waiting in waiting {
-                    write!(f, "\n  {waiting}")?;
+                for group in waiting {
+                    write!(f, "\n  {group}")?;
                     if *blocks > 1 {
-                        write!(f, " in block {}", Index(waiting.first.block))?;
+                        write!(f, " in block {}", Index(group.first.block))?;
                     }
                 }
                 match exited {

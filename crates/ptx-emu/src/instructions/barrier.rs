@@ -283,7 +283,7 @@ impl BlockRunner<'_> {
             0 => group.pc,
             _ => return Ok(()),
         };
-        let has_passed = |warp: &&Warp| warp.ended.are_there && warp.ended.furthest > place;
+        let has_passed = |one: &&Warp| one.ended.are_there && one.ended.furthest > place;
         let passed = self.block.warps.iter().find(has_passed);
         if let (None, Some(passed)) = (wait.threads, passed) {
             let missing = passed.thread(passed.ended.lane as usize);

@@ -187,8 +187,8 @@ impl Issue {
             let theirs = of(&copy, AccessKind::Store, &store);
             let buffer = buffer(runner, &theirs)?;
             runner.check_writable(&theirs, buffer)?;
-            let span = Span::of(theirs.addresses, theirs.mask, theirs.width);
-            runner.check_leaving(&theirs, &span)?;
+            let to_span = Span::of(theirs.addresses, theirs.mask, theirs.width);
+            runner.check_leaving(&theirs, &to_span)?;
         }
         runner.claim(warp, &ours, copy.lane, claim)?;
         self.count(runner, &copy);
@@ -373,14 +373,14 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
     let BulkLoad { copy, data } = load;
     let launch = runner.launch;
     let sources = [copy.global; LANES];
-    let load = of(copy, AccessKind::Load, &sources);
-    let buffer = buffer(runner, &load)?;
+    let request = of(copy, AccessKind::Load, &sources);
+    let buffer = buffer(runner, &request)?;
     let mut global = GlobalRegion::new(buffer, launch);
     if launch.sanitize.races {
-        let span = Span::of(&sources, load.mask, load.width);
-        runner.check_load(&load, &mut global, &span)?;
+        let span = Span::of(&sources, request.mask, request.width);
+        runner.check_load(&request, &mut global, &span)?;
     }
-    runner.check_source(&load, &mut global, data)?;
+    runner.check_source(&request, &mut global, data)?;
     let targets = [copy.shared; LANES];
     let store = of(copy, AccessKind::Store, &targets);
     let bytes = u64::from(copy.bytes);
@@ -400,7 +400,7 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
             shared.store(copy.lane, copy.shared + k, 4, word);
         }
         runner.mark_written(&store, &mut shared, &span);
-        runner.pass_unset((&global, &load), (&mut shared, copy.shared));
+        runner.pass_unset((&global, &request), (&mut shared, copy.shared));
     }
     runner.block.shared = shared;
     checked

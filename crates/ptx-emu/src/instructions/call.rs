@@ -58,8 +58,8 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
                 return Err(r.unsupported("a kernel as callee"));
             }
             if !function.is_defined {
-                let (params, returns) = (function.params.len(), function.returns.len());
-                system = System::find(&function.name, params, returns);
+                let (params, given) = (function.params.len(), function.returns.len());
+                system = System::find(&function.name, params, given);
             }
             if let Some(System::Malloc | System::Free) = system {
                 // Where memory lies follows from the order of the calls.
@@ -217,7 +217,7 @@ impl CallReader {
         };
         let to = r.register(operand, ty, Width::Exact)?;
         Ok(Some(match self.register(param)? {
-            Some(from) => CallResult::Register { from, to },
+            Some(slot) => CallResult::Register { from: slot, to },
             None => CallResult::Value {
                 from,
                 to,
@@ -314,7 +314,7 @@ impl Call {
                 }
                 let name = &function.name;
                 let refused = runner.launch.program.functions.get(index as usize);
-                let reason = match refused.and_then(|function| function.refused.as_deref()) {
+                let reason = match refused.and_then(|other| other.refused.as_deref()) {
                     Some(error) => format!("call of `{name}`, which cannot run: {error}"),
                     None => format!("call of `{name}`, which the module does not define"),
                 };
@@ -327,7 +327,7 @@ impl Call {
         let callee = function_at(address).and_then(|index| usize::try_from(index).ok());
         match callee.filter(|&index| functions.get(index).is_some_and(|f| f.is_defined)) {
             Some(index) => {
-                let same = |lane| warp.registers.lane(slot, lane) == address;
+                let same = |each| warp.registers.lane(slot, each) == address;
                 Ok((index as u32, lanes_where(at.active, same)))
             }
             None => {

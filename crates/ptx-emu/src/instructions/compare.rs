@@ -182,9 +182,9 @@ impl Execute for PairTest {
         // SAFETY: the pointers come from `test!`, which chooses code that this host can run.
         let bits = self.tests.map(|test| unsafe { test(registers, &self.o) });
         let bits = bits.map(|bits| self.then.combined(registers, bits));
-        for (slot, bits) in [self.then.dst, self.then.complement].into_iter().zip(bits) {
+        for (slot, lanes) in [self.then.dst, self.then.complement].into_iter().zip(bits) {
             if let Some(slot) = slot {
-                registers.set_pred(slot, at.active, bits);
+                registers.set_pred(slot, at.active, lanes);
             }
         }
         Ok(Next::Step)
@@ -250,14 +250,14 @@ impl Execute for Set {
             Some(test) => {
                 // SAFETY: the pointer comes from `test!`, which chooses code that this host can
                 // run.
-                let bits = unsafe { test(registers, &self.o) };
-                self.then.combined(registers, bits)
+                let high = unsafe { test(registers, &self.o) };
+                self.then.combined(registers, high)
             }
             None => 0,
         };
         let row = registers.r32_mut(self.o.d);
         for lane in lanes(at.active) {
-            let yes = |bits: u32| if bits >> lane & 1 == 1 { self.yes } else { 0 };
+            let yes = |each: u32| if each >> lane & 1 == 1 { self.yes } else { 0 };
             row[lane] = yes(bits) | yes(high) << 16;
         }
         Ok(Next::Step)

@@ -131,7 +131,7 @@ impl Execute for BranchTable {
                 };
                 return Err(runner.fault(warp.thread(lane), pc, kind));
             };
-            let same = lanes_where(rest, |lane| target(lane) == Some(taken));
+            let same = lanes_where(rest, |each| target(each) == Some(taken));
             rest &= !same;
             parts += 1;
             warp.split(group, same, taken, pc + 1);

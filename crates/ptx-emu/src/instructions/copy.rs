@@ -130,8 +130,8 @@ impl Execute for Issue {
         }
         let traffic = runner.tallies.traffic(self.tally);
         store.count_shared(&mut traffic.copied_to_shared, &span);
-        let span = Span::of(&src, at.active, self.bytes);
-        load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
+        let read = Span::of(&src, at.active, self.bytes);
+        load.count_global(&mut traffic.global, &read, runner.loaded.as_mut());
         let memory = runner.launch.memory;
         let queues = warp.copies.get_or_insert_default();
         for lane in lanes(at.active) {
@@ -164,18 +164,18 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         width: read,
         ..*request
     };
-    let span = Span::of(request.addresses, request.mask, read);
-    runner.check_leaving(&request, &span)?;
+    let read_span = Span::of(request.addresses, request.mask, read);
+    runner.check_leaving(&request, &read_span)?;
     let launch = runner.launch;
     let mut rest = request.mask;
     while rest != 0 {
-        let (buffer, mask) = runner.buffer(&request, rest, &span)?;
+        let (buffer, mask) = runner.buffer(&request, rest, &read_span)?;
         rest &= !mask;
         let part = Request { mask, ..request };
-        buffer.note(&part, &span);
+        buffer.note(&part, &read_span);
         let mut region = GlobalRegion::new(buffer, launch);
         if launch.sanitize.races {
-            runner.check_load(&part, &mut region, &span)?;
+            runner.check_load(&part, &mut region, &read_span)?;
         }
     }
     Ok(())

@@ -202,11 +202,13 @@ fn sqrt(ty: FloatType, m: &Modifiers) -> Apply {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map1, sqrt32, m),
         (Rounding::Nearest, FloatType::F64) => lane_loop!(map1, |a: f64| finish64([a], a.sqrt())),
         (_, FloatType::F32) => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-            directed32(aux, [a], |[a], format, mode| exact::sqrt(a, format, mode))
+            directed32(aux, [a], |[bits], format, mode| {
+                exact::sqrt(bits, format, mode)
+            })
         }),
         (_, FloatType::F64) => portable_loop!(map1_aux, |aux, a: u64| -> u64 {
-            directed(aux, &F64, [a], |[a], format, mode| {
-                exact::sqrt(a, format, mode)
+            directed(aux, &F64, [a], |[bits], format, mode| {
+                exact::sqrt(bits, format, mode)
             })
         }),
     }
@@ -237,14 +239,14 @@ fn rcp(ty: FloatType, precision: Precision, m: &Modifiers) -> Apply {
         }
         (Precision::Ieee(_), FloatType::F32) => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
             let one = u64::from(1f32.to_bits());
-            directed32(aux, [a], |[a], format, mode| {
-                exact::div(one, a, format, mode)
+            directed32(aux, [a], |[bits], format, mode| {
+                exact::div(one, bits, format, mode)
             })
         }),
         (Precision::Ieee(_), FloatType::F64) => portable_loop!(map1_aux, |aux, a: u64| -> u64 {
             let one = 1f64.to_bits();
-            directed(aux, &F64, [a], |[a], format, mode| {
-                exact::div(one, a, format, mode)
+            directed(aux, &F64, [a], |[bits], format, mode| {
+                exact::div(one, bits, format, mode)
             })
         }),
     }

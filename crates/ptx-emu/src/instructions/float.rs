@@ -381,8 +381,8 @@ fn multiply_add(ty: FloatType, m: &Modifiers) -> Apply {
             fma_directed32(aux, [a, b, c])
         }),
         (_, FloatType::F64) => portable_loop!(map3_aux, |aux, a: u64, b: u64, c: u64| -> u64 {
-            directed(aux, &F64, [a, b, c], |[a, b, c], format, mode| {
-                exact::fma(a, b, c, format, mode)
+            directed(aux, &F64, [a, b, c], |[x, y, z], format, mode| {
+                exact::fma(x, y, z, format, mode)
             })
         }),
     }

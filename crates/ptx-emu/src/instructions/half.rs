@@ -196,10 +196,10 @@ fn sum_or_product(r: &mut Reader, ty: ScalarType, aux: u32) -> Read<Op> {
             binary(aux, a, b, round_to_odd)
         }),
         "sub" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-            binary(aux, a, b, |a, b| round_to_odd(a, -b))
+            binary(aux, a, b, |x, y| round_to_odd(x, -y))
         }),
         _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-            binary(aux, a, b, |a, b| a * b)
+            binary(aux, a, b, |x, y| x * y)
         }),
     };
     r.lanes((apply, aux), ty, [ty; 2])
@@ -226,10 +226,10 @@ fn smaller_or_larger(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
     }
     let apply = match r.opcode {
         "min" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-            each2(aux, a, b, |a, b| extremum(aux, a, b, false))
+            each2(aux, a, b, |x, y| extremum(aux, x, y, false))
         }),
         _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-            each2(aux, a, b, |a, b| extremum(aux, a, b, true))
+            each2(aux, a, b, |x, y| extremum(aux, x, y, true))
         }),
     };
     r.lanes((apply, aux), ty, [ty; 2])
@@ -241,10 +241,10 @@ fn signs(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
     }
     let apply = match r.opcode {
         "neg" => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-            each1(aux, a, |a| finish(aux, a ^ SIGN))
+            each1(aux, a, |x| finish(aux, x ^ SIGN))
         }),
         _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-            each1(aux, a, |a| finish(aux, a & !SIGN))
+            each1(aux, a, |x| finish(aux, x & !SIGN))
         }),
     };
     r.lanes((apply, aux), ty, [ty])
@@ -258,11 +258,11 @@ fn approximation(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
         "ex2" => {
             aux |= bit(r, "ftz", FTZ);
             portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                each1(aux, a, |a| unary(aux, a, libm::exp2))
+                each1(aux, a, |x| unary(aux, x, libm::exp2))
             })
         }
         _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-            each1(aux, a, |a| unary(aux, a, libm::tanh))
+            each1(aux, a, |x| unary(aux, x, libm::tanh))
         }),
     };
     r.lanes((apply, aux), ty, [ty])
@@ -342,8 +342,8 @@ fn unary(aux: u32, a: u16, f: impl Fn(f64) -> f64) -> u16 {
 }
 
 fn binary(aux: u32, a: u32, b: u32, f: impl Fn(f64, f64) -> f64) -> u32 {
-    each2(aux, a, b, |a, b| {
-        let result = f(value(aux, a), value(aux, b));
+    each2(aux, a, b, |x, y| {
+        let result = f(value(aux, x), value(aux, y));
         rounded(aux, result)
     })
 }
@@ -494,7 +494,7 @@ mod tests {
                     "{a:x} + {b:x}"
                 );
                 assert_eq!(
-                    u64::from(binary(aux, x, y, |a, b| a * b)),
+                    u64::from(binary(aux, x, y, |p, q| p * q)),
                     product,
                     "{a:x} {b:x}"
                 );

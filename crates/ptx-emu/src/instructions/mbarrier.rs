@@ -337,15 +337,15 @@ fn init(
     };
     let claims = runner.claims();
     if claims.keeps(offset, MBARRIER_BYTES, true)
-        && let Some(claims) = runner.block.shared.claims.take()
+        && let Some(taken) = runner.block.shared.claims.take()
     {
-        let fault = runner.claimed(warp, &runner.block.shared, &claims, &request, lane);
-        runner.block.shared.claims = Some(claims);
+        let fault = runner.claimed(warp, &runner.block.shared, &taken, &request, lane);
+        runner.block.shared.claims = Some(taken);
         return Err(fault);
     }
     let [arriving, released] = [(); 2].map(|()| runner.sanitizer.clocks.nothing());
-    let claims = runner.claims();
-    claims.claim(offset, MBARRIER_BYTES, Claim::All);
+    let own = runner.claims();
+    own.claim(offset, MBARRIER_BYTES, Claim::All);
     let barrier = Mbarrier {
         expected: count as u32,
         pending: count as u32,
@@ -357,7 +357,7 @@ fn init(
         lanes_arriving: LaneClocks::default(),
         lanes_released: LaneClocks::default(),
     };
-    claims.barriers.insert(offset, barrier);
+    own.barriers.insert(offset, barrier);
     Ok(())
 }
 
@@ -393,13 +393,13 @@ fn expect(
         return Ok(());
     };
     barrier.bytes += bytes;
-    let bytes = barrier.bytes;
-    if bytes.abs() <= MOST {
+    let all = barrier.bytes;
+    if all.abs() <= MOST {
         return Ok(());
     }
     let location = runner.block.shared.location(runner.launch, offset);
     let reason = format!(
-        "the mbarrier object at {location} is to wait for {bytes} bytes; {MOST} is the most that a phase counts"
+        "the mbarrier object at {location} is to wait for {all} bytes; {MOST} is the most that a phase counts"
     );
     Err(runner.fault(thread, pc, FaultKind::InvalidBarrier { reason }))
 }
@@ -498,16 +498,15 @@ impl BlockRunner<'_> {
         if !claims.barriers.get(&offset).is_some_and(is_last) {
             return Ok(());
         }
-        let (arriving, others) = std::mem::take(&mut claims.arriving)
+        let (arriving, others): (Vec<_>, _) = std::mem::take(&mut claims.arriving)
             .into_iter()
             .partition(|load| load.copy.barrier == offset);
         claims.arriving = others;
-        let arriving: Vec<_> = arriving;
         for load in arriving {
             bulk::arrive(self, &load)?;
             let number = self.warp_number(load.copy.warp);
-            let claims = self.block.shared.claims.as_mut();
-            if let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset))
+            let shared = self.block.shared.claims.as_mut();
+            if let Some(barrier) = shared.and_then(|held| held.barriers.get_mut(&offset))
                 && self.launch.sanitize.races
             {
                 self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
@@ -524,8 +523,8 @@ impl BlockRunner<'_> {
             return;
         };
         barrier.complete();
-        for warp in self.block.warps.iter_mut().chain([warp]) {
-            for group in &mut warp.groups {
+        for each in self.block.warps.iter_mut().chain([warp]) {
+            for group in &mut each.groups {
                 if group.state == State::Mbarrier(offset) {
                     group.state = State::Ready;
                 }
@@ -611,10 +610,10 @@ impl Execute for Wait {
             if is_done && self.acquires && runner.launch.sanitize.races {
                 let number = runner.warp_number(warp.index);
                 let claims = runner.block.shared.claims.as_ref();
-                if let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) {
+                if let Some(completed) = claims.and_then(|claims| claims.barriers.get(&offset)) {
                     let clocks = &mut runner.sanitizer.clocks;
-                    clocks.pass(number, &barrier.released);
-                    clocks.pass_lanes((number, lane), &barrier.lanes_released);
+                    clocks.pass(number, &completed.released);
+                    clocks.pass_lanes((number, lane), &completed.lanes_released);
                 }
             }
         }

@@ -525,39 +525,39 @@ impl Action for Store {
             .elements
             .single(RegClass::B64)
             .map(|row| registers.r64(row));
-        let store_lanes = |region: &mut R, mask: u32| match words {
-            Some(words) if span.is_scattered => lanes(mask).for_each(|lane| {
-                region.store(lane, offset(lane), 4, words[lane].into());
+        let store_lanes = |to: &mut R, some: u32| match words {
+            Some(words) if span.is_scattered => lanes(some).for_each(|lane| {
+                to.store(lane, offset(lane), 4, words[lane].into());
             }),
-            Some(words) => span.pieces(mask).for_each(|Piece { lanes, is_same }| {
+            Some(words) => span.pieces(some).for_each(|Piece { lanes, is_same }| {
                 let (lane, offset) = (lanes.start, offset(lanes.start));
                 if is_same {
-                    region.store_same(lane, offset, &words[lanes])
+                    to.store_same(lane, offset, &words[lanes])
                 } else {
-                    region.store_row(lane, offset, &words[lanes])
+                    to.store_row(lane, offset, &words[lanes])
                 }
             }),
-            None if request.strong => self.elements.scatter(registers, mask, |lane, k, value| {
-                region.store_strong(lane, offset(lane) + k, bytes, value);
+            None if request.strong => self.elements.scatter(registers, some, |lane, k, value| {
+                to.store_strong(lane, offset(lane) + k, bytes, value);
             }),
             None => match doubles {
                 Some(doubles) if span.is_consecutive => {
-                    span.pieces(mask).for_each(|Piece { lanes, .. }| {
+                    span.pieces(some).for_each(|Piece { lanes, .. }| {
                         let offset = offset(lanes.start);
-                        region.store_wide_row(lanes.start, offset, &doubles[lanes]);
+                        to.store_wide_row(lanes.start, offset, &doubles[lanes]);
                     });
                 }
-                _ => self.elements.scatter(registers, mask, |lane, k, value| {
-                    region.store(lane, offset(lane) + k, bytes, value);
+                _ => self.elements.scatter(registers, some, |lane, k, value| {
+                    to.store(lane, offset(lane) + k, bytes, value);
                 }),
             },
         };
         if runner.launch.sanitize.races {
-            let changes = |region: &R, lane: usize| {
+            let changes = |held: &R, lane: usize| {
                 let mut changed = false;
                 self.elements
-                    .scatter(registers, 1 << lane, |lane, k, value| {
-                        let old = region.load(lane, offset(lane) + k, bytes);
+                    .scatter(registers, 1 << lane, |one, k, value| {
+                        let old = held.load(one, offset(one) + k, bytes);
                         changed |= (old ^ value) & byte_mask(bytes) != 0;
                     });
                 changed

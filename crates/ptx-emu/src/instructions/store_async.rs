@@ -139,8 +139,8 @@ impl BlockRunner<'_> {
             return Err(self.fault(thread, pc, FaultKind::InvalidBarrier { reason }));
         }
         barrier.complete();
-        if let Some(claims) = &mut memory.claims {
-            claims.completed_by_other = true;
+        if let Some(completed) = &mut memory.claims {
+            completed.completed_by_other = true;
         }
         Ok(())
     }

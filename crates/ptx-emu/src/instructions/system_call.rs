@@ -85,7 +85,7 @@ impl Execute for SystemCall {
                 }
                 System::Free => {
                     let (heap, address) = (runner.launch.heap, args[0]);
-                    let free = |heap: &Heap| heap.free(runner.launch.memory, address);
+                    let free = |own: &Heap| own.free(runner.launch.memory, address);
                     if address != 0 && !heap.is_some_and(free) {
                         let kind = FaultKind::BadFree { address };
                         return Err(runner.fault(warp.thread(lane), at.pc, kind));

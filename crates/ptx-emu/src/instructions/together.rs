@@ -43,7 +43,7 @@ impl Code {
     fn are_one(&self, pc: u32, other: u32) -> bool {
         let [ours, theirs] = [pc, other].map(|pc| self.together(pc));
         match (ours, theirs) {
-            (Some((name, op)), Some((other, _))) => op.is_at_any_place() && name == other,
+            (Some((name, op)), Some((their_name, _))) => op.is_at_any_place() && name == their_name,
             _ => false,
         }
     }

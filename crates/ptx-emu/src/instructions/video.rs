@@ -185,7 +185,7 @@ fn types(r: &mut Reader, kind: Kind) -> Read<([bool; 3], Kind)> {
     let signed = [d_signed, sign(r)?, sign(r)?];
     let kind = match kind {
         Kind::Set(_) => Kind::Set(r.need("comparison", &COMPARISONS)?),
-        kind => kind,
+        _ => kind,
     };
     Ok((signed, kind))
 }
@@ -405,15 +405,15 @@ impl Execute for Parallel {
                     let shift = bits * (chosen % self.parts) as u32;
                     extend(sources[chosen / self.parts] >> shift, bits, is_signed)
                 });
-                let mut value = self.kind.apply(a, b);
+                let mut made = self.kind.apply(a, b);
                 if self.sat {
-                    value = saturate(value, bits, self.d_signed);
+                    made = saturate(made, bits, self.d_signed);
                 }
                 if self.adds {
-                    result = result.wrapping_add(value as u32);
+                    result = result.wrapping_add(made as u32);
                 } else {
                     let shift = bits * part as u32;
-                    result = result & !(ones << shift) | (value as u32 & ones) << shift;
+                    result = result & !(ones << shift) | (made as u32 & ones) << shift;
                 }
             }
             warp.registers.set_lane(self.dst, lane, result.into());

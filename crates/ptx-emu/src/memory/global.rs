@@ -570,9 +570,9 @@ impl GlobalMemory {
         let written: Vec<bool> = (0..bytes)
             .map(|i| from.written.covers(from_offset + i, 1))
             .collect();
-        for ((i, &byte), written) in (0..).zip(&data).zip(written) {
+        for ((i, &byte), is_written) in (0..).zip(&data).zip(written) {
             to.store(0, to_offset + i, 1, byte.into());
-            if written {
+            if is_written {
                 to.written.mark_alone(to_offset + i, 1);
             }
         }

@@ -74,8 +74,8 @@ impl Heap {
         let Some(index) = state.freed.iter().position(|&(_, free)| free >= size) else {
             return 0;
         };
-        let (address, size) = state.freed.swap_remove(index);
-        state.live.insert(address, size);
+        let (address, freed) = state.freed.swap_remove(index);
+        state.live.insert(address, freed);
         address
     }
 

@@ -263,10 +263,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let OperandKind::Pair(first, second) = operand.kind else {
             return Ok((self.register_or_sink(operand, ty, Width::Exact)?, None));
         };
-        let mut get = |name, ty| match name {
+        let mut get = |name, kind| match name {
             "_" => Ok(None),
             _ => self
-                .named_register(operand, name, ty, Width::Exact)
+                .named_register(operand, name, kind, Width::Exact)
                 .map(Some),
         };
         let (first, second) = (get(first, ty)?, get(second, ScalarType::Pred)?);

@@ -98,14 +98,14 @@ pub(crate) fn track(
         rows: vec![None; numbers.count()],
     };
     let early = reach::maybe_unset(facts, numbers, &is_set, spaces);
-    let add = |number: usize, shadows: &mut Shadows, frame: &mut FrameBuilder| {
+    let add = |number: usize, to: &mut Shadows, builder: &mut FrameBuilder| {
         let class = numbers.class(number);
-        let row = frame.next_row(class);
+        let row = builder.next_row(class);
         let shadow = Shadow {
             bits: Slot { class, row },
-            origin: frame.next_row(RegClass::B32),
+            origin: builder.next_row(RegClass::B32),
         };
-        shadows.rows[number] = Some(shadow);
+        to.rows[number] = Some(shadow);
         shadow
     };
     let mut initial = Vec::new();
@@ -145,9 +145,9 @@ fn follow(
     shadows: &Shadows,
     is_late: bool,
 ) {
-    for (inst, facts) in insts.iter_mut().zip(facts) {
+    for (inst, each) in insts.iter_mut().zip(facts) {
         let zero = |class| frame.bits(class, 0).row;
-        let Some(propagation) = Propagation::new(facts, shadows, zero) else {
+        let Some(propagation) = Propagation::new(each, shadows, zero) else {
             continue;
         };
         if is_late {
@@ -155,7 +155,7 @@ fn follow(
         } else {
             inst.unset = Some(Box::new(propagation))
         }
-        if let Rule::Memory(_) | Rule::Shuffled = facts.rule
+        if let Rule::Memory(_) | Rule::Shuffled = each.rule
             && let Some(op) = inst.op.other_mut()
         {
             op.track(&|slot| shadows.of(slot), is_late);

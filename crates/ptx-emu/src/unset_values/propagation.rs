@@ -53,7 +53,7 @@ fn require_set(
 ) -> Result<(), Unset> {
     let all = shadows.iter();
     let unset = all.map(|shadow| unset_lanes(registers, shadow.bits));
-    let lanes = unset.fold(0, |all, lanes| all | lanes) & mask;
+    let lanes = unset.fold(0, |sum, lanes| sum | lanes) & mask;
     if lanes == 0 {
         return Ok(());
     }
@@ -106,7 +106,7 @@ impl Propagation {
             zero: 0,
             opcode: facts.opcode.as_deref().unwrap_or_default().into(),
         };
-        let has_shadow = |value: &Value| value.shadow.is_some();
+        let has_shadow = |each: &Value| each.shadow.is_some();
         let is_touched = guard.is_some()
             || !propagation.watched.is_empty()
             || propagation.writes.iter().flatten().any(has_shadow);
@@ -184,8 +184,8 @@ impl Propagation {
             origins[lane] = self.origin(registers, lane, flags >> lane & 1 == 1);
         }
         let of_op = op.map(|(_, o)| o);
-        let note_origins = |registers: &mut Registers, shadow: Shadow| {
-            let row = registers.r32_mut(shadow.origin);
+        let note_origins = |to: &mut Registers, shadow: Shadow| {
+            let row = to.r32_mut(shadow.origin);
             lanes(unset).for_each(|lane| row[lane] = origins[lane].to_bits());
         };
         if unset != 0
@@ -199,13 +199,13 @@ impl Propagation {
                 .iter()
                 .skip(moved)
                 .filter_map(|value| value.shadow)
-                .fold(0, |all, shadow| all | unset_lanes(registers, shadow.bits));
+                .fold(0, |all, source| all | unset_lanes(registers, source.bits));
             let o = Operands {
                 d: shadow.bits.row,
-                a: row(0).map_or(self.zero, |shadow| shadow.bits.row),
+                a: row(0).map_or(self.zero, |source| source.bits.row),
                 b: match moved {
                     1 => o.b,
-                    _ => row(1).map_or(self.zero, |shadow| shadow.bits.row),
+                    _ => row(1).map_or(self.zero, |source| source.bits.row),
                 },
                 ..*o
             };

@@ -21,14 +21,14 @@ pub(super) fn maybe_unset(
 ) -> Vec<usize> {
     let mut open = unwritten(facts, numbers);
     open.retain(|&number| !is_set[number]);
-    for facts in facts {
-        let loads_own = match facts.rule {
+    for each in facts {
+        let loads_own = match each.rule {
             Rule::Memory(LoadsOwn::Yes) => true,
             Rule::Memory(LoadsOwn::Perhaps) => spaces.has_local,
             _ => false,
         };
         if loads_own {
-            open.extend(writes(facts, numbers));
+            open.extend(writes(each, numbers));
         }
     }
     reached(facts, numbers, open)
@@ -37,9 +37,9 @@ pub(super) fn maybe_unset(
 /// Those and the registers that may be so by what is loaded from shared or global memory, in order.
 pub(super) fn maybe_unset_late(facts: &[Facts], numbers: Numbers, early: &[usize]) -> Vec<usize> {
     let mut open = early.to_vec();
-    for facts in facts {
-        if let Rule::Memory(LoadsOwn::Never | LoadsOwn::Perhaps) = facts.rule {
-            open.extend(writes(facts, numbers));
+    for each in facts {
+        if let Rule::Memory(LoadsOwn::Never | LoadsOwn::Perhaps) = each.rule {
+            open.extend(writes(each, numbers));
         }
     }
     if open.len() == early.len() {
@@ -61,9 +61,9 @@ fn reached(facts: &[Facts], numbers: Numbers, mut open: Vec<usize>) -> Vec<usize
         return open;
     }
     let mut readers = vec![Vec::new(); numbers.count()];
-    for (index, facts) in facts.iter().enumerate() {
-        if !matches!(facts.rule, Rule::Strict | Rule::Memory(_)) {
-            for slot in facts.operands() {
+    for (index, each) in facts.iter().enumerate() {
+        if !matches!(each.rule, Rule::Strict | Rule::Memory(_)) {
+            for slot in each.operands() {
                 readers[numbers.of(slot)].push(index);
             }
         }
@@ -115,14 +115,14 @@ fn unwritten(facts: &[Facts], numbers: Numbers) -> Vec<usize> {
         for &before in &predecessors[index] {
             steps += words;
             let mut changed = false;
-            for ((live, after), writes) in live[before]
+            for ((word, later), writes) in live[before]
                 .iter_mut()
                 .zip(&after)
                 .zip(&nodes[before].writes)
             {
-                let new = *live | after & !writes;
-                changed |= new != *live;
-                *live = new;
+                let new = *word | later & !writes;
+                changed |= new != *word;
+                *word = new;
             }
             if changed && !is_open[before] {
                 is_open[before] = true;
@@ -142,8 +142,8 @@ fn nodes(facts: &[Facts], numbers: Numbers, words: usize) -> Option<Vec<Node>> {
     // Where a node starts; the last is the end.
     let mut starts = vec![false; facts.len() + 1];
     let mut tables: HashMap<*const u32, usize> = HashMap::new();
-    for (index, facts) in facts.iter().enumerate() {
-        match &facts.flow {
+    for (index, each) in facts.iter().enumerate() {
+        match &each.flow {
             Flow::Next => continue,
             Flow::Branch(target) => starts[*target as usize] = true,
             Flow::Table(targets) => {
@@ -176,24 +176,24 @@ fn nodes(facts: &[Facts], numbers: Numbers, words: usize) -> Option<Vec<Node>> {
             successors: Vec::new(),
         })
         .collect();
-    for (index, facts) in facts.iter().enumerate() {
+    for (index, each) in facts.iter().enumerate() {
         let node = &mut nodes[node_of[index]];
-        for slot in facts.all_reads() {
+        for slot in each.all_reads() {
             let number = numbers.of(slot);
             let bit = 1 << (number % 64);
             node.reads[number / 64] |= bit & !node.writes[number / 64];
         }
-        if facts.guard.is_none() {
-            for slot in facts.writes.iter().flatten() {
+        if each.guard.is_none() {
+            for slot in each.writes.iter().flatten() {
                 let number = numbers.of(*slot);
                 node.writes[number / 64] |= 1 << (number % 64);
             }
         }
-        let goes_on = matches!(facts.flow, Flow::Next) || facts.guard.is_some();
+        let goes_on = matches!(each.flow, Flow::Next) || each.guard.is_some();
         if goes_on && node_of[index + 1] != node_of[index] {
             node.successors.push(node_of[index + 1]);
         }
-        match &facts.flow {
+        match &each.flow {
             Flow::Branch(target) => node.successors.push(node_of[*target as usize]),
             Flow::Table(targets) => {
                 let table = blocks + tables[&targets.as_ptr()];

@@ -65,8 +65,10 @@ fn a_launch_with_typed_arguments() {
     machine.launch(&module, "axpy", &one(), arguments).unwrap();
     assert_eq!(y.to_vec(&machine).unwrap(), [2.5, 4.5, 6.5, 0.5]);
     // From the second element on.
-    let arguments = args![-1.0f32, x.slice(), y.at(1)];
-    machine.launch(&module, "axpy", &one(), arguments).unwrap();
+    let from_second = args![-1.0f32, x.slice(), y.at(1)];
+    machine
+        .launch(&module, "axpy", &one(), from_second)
+        .unwrap();
     assert_eq!(y.to_vec(&machine).unwrap(), [2.5, 3.5, 4.5, -2.5]);
 }
 
@@ -81,9 +83,9 @@ fn the_parameter_block_has_each_argument_at_its_offset() {
     expected.extend(wide.address().to_le_bytes());
     assert_eq!(*block, expected);
 
-    let function = module.program().kernel("axpy").unwrap();
-    let arguments = args![1.0f32, 7usize, 8usize, wide.address()];
-    let types = arguments.block(function).unwrap_err().to_string();
+    let axpy = module.program().kernel("axpy").unwrap();
+    let wrong = args![1.0f32, 7usize, 8usize, wide.address()];
+    let types = wrong.block(axpy).unwrap_err().to_string();
     assert_snapshot!(types, @"argument 2 of `args!`, counted from 1, is u64, but the kernel takes a pointer there");
 }
 

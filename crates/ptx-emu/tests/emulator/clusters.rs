@@ -70,23 +70,23 @@ fn accesses_to_other_blocks_are_counted_apart() {
     assert_eq!(counts.distributed_loads, traffic(8, 1024));
     assert_eq!(counts.distributed_stores, traffic(0, 0));
     // A block alone is its own neighbour.
-    let counts = launch(&ring(LOADS[0]))
+    let alone = launch(&ring(LOADS[0]))
         .grid(8)
         .out_words(256)
         .report()
         .counts;
-    assert_eq!(counts.distributed_loads, traffic(0, 0));
-    assert_eq!(counts.shared_loads.requests, 8);
+    assert_eq!(alone.distributed_loads, traffic(0, 0));
+    assert_eq!(alone.shared_loads.requests, 8);
     // Lanes that reach several blocks make a request of each.
     let spread = LOADS[0].replace("mapa", "and.b32 %r7, %r2, 3;\nmapa");
-    let counts = launch(&ring(&spread))
+    let several = launch(&ring(&spread))
         .grid(4)
         .cluster(4)
         .out_words(128)
         .report()
         .counts;
-    assert_eq!(counts.distributed_loads, traffic(12, 4 * 24 * 4));
-    assert_eq!(counts.shared_loads.requests, 4);
+    assert_eq!(several.distributed_loads, traffic(12, 4 * 24 * 4));
+    assert_eq!(several.shared_loads.requests, 4);
 }
 
 #[test]

@@ -14,12 +14,12 @@ fn everywhere(kernel: impl Fn() -> Launch) -> Vec<u32> {
             Schedule::Random { seed: 2 },
         ] {
             for threads in [1, 3] {
-                let mut kernel = kernel();
-                kernel.options.sanitize = sanitize;
-                kernel.options.schedule = schedule;
-                kernel.options.threads = threads;
+                let mut launched = kernel();
+                launched.options.sanitize = sanitize;
+                launched.options.schedule = schedule;
+                launched.options.threads = threads;
                 assert_eq!(
-                    kernel.out(),
+                    launched.out(),
                     reference,
                     "{sanitize:?}, {schedule:?}, {threads} threads"
                 );

@@ -90,16 +90,16 @@ fn errors_are_within_what_the_isa_states_and_follow_from_the_seed() {
         for seed in 0..8 {
             let got = results(instruction, &operands, Some(seed));
             assert_eq!(got, results(instruction, &operands, Some(seed)));
-            for ((x, got), rounded) in operands.iter().zip(&got).zip(&rounded) {
+            for ((x, value_got), nearest) in operands.iter().zip(&got).zip(&rounded) {
                 let value = value(f64::from(*x));
-                let magnitude = got.abs().max(rounded.abs());
+                let magnitude = value_got.abs().max(nearest.abs());
                 let ulp = f64::from(f32::from_bits(magnitude.to_bits() + 1)) - f64::from(magnitude);
-                let off = (f64::from(*got) - value).abs();
+                let off = (f64::from(*value_got) - value).abs();
                 assert!(
                     off <= error(value, ulp),
-                    "{instruction} {x}: {got}, of {value}"
+                    "{instruction} {x}: {value_got}, of {value}"
                 );
-                differ += u32::from(got != rounded);
+                differ += u32::from(value_got != nearest);
             }
         }
         // Of 256 results at least a quarter.

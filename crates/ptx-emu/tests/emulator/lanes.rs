@@ -75,10 +75,10 @@ fn an_operation_at_two_places_is_one() {
                 ("%p5", "%p9"),
             ]
             .iter()
-            .fold(text.to_owned(), |text, (from, to)| {
+            .fold(text.to_owned(), |body, (from, to)| {
                 let ends = [",", ";", "|", " "];
-                ends.iter().fold(text, |text, end| {
-                    text.replace(&format!("{from}{end}"), &format!("{to}{end}"))
+                ends.iter().fold(body, |part, end| {
+                    part.replace(&format!("{from}{end}"), &format!("{to}{end}"))
                 })
             })
         };
@@ -110,12 +110,15 @@ fn each_lane_s_own_operands_count() {
     });
     assert_eq!(out[..32], Vec::from_iter(expected));
     // Segments of eight below, the whole warp above.
-    let body = halves(
+    let segments = halves(
         "shfl.sync.idx.b32 %r10, %r2, 3, 6175, -1;",
         "shfl.sync.idx.b32 %r10, %r2, 3, 31, -1;",
     );
-    let out = in_every_order(|| launch(&body));
-    assert_eq!((out[2], out[12], out[31]), (3, 11, 3));
+    let of_segments = in_every_order(|| launch(&segments));
+    assert_eq!(
+        (of_segments[2], of_segments[12], of_segments[31]),
+        (3, 11, 3)
+    );
 }
 
 #[test]
@@ -142,15 +145,15 @@ fn tiles_with_masks_of_their_own() {
     let expected = (0..32).map(|lane| sums[lane % 16 / 8]);
     assert_eq!(out[..32], Vec::from_iter(expected));
     // The mask is a register, and differs from lane to lane at one place.
-    let body = halves(
+    let by_register = halves(
         "redux.sync.add.u32 %r10, %r2, %r12;",
         "redux.sync.add.u32 %r10, %r2, %r12;",
     );
-    let body = format!(
-        "and.b32 %r9, %r2, 15;\nsetp.ge.u32 %p2, %r9, 8;\nselp.b32 %r12, 0xff00ff00, 0x00ff00ff, %p2;\n{body}"
+    let by_register = format!(
+        "and.b32 %r9, %r2, 15;\nsetp.ge.u32 %p2, %r9, 8;\nselp.b32 %r12, 0xff00ff00, 0x00ff00ff, %p2;\n{by_register}"
     );
-    let expected = out;
-    assert_eq!(in_every_order(|| launch(&body)), expected);
+    let same = out;
+    assert_eq!(in_every_order(|| launch(&by_register)), same);
 }
 
 #[test]

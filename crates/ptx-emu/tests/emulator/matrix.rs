@@ -141,14 +141,14 @@ fn ldmatrix_finds_races_and_unwritten_memory() {
     assert!(fault.starts_with("uninitialized read"), "{fault}");
     let rotated = "add.u32 %r12, %r11, 16; and.b32 %r12, %r12, 511;
         st.shared.v4.u32 [%r12], {%r2, %r2, %r2, %r2}; ldmatrix";
-    let fault = run(&text.replace("ldmatrix", rotated));
-    assert!(fault.starts_with("race"), "{fault}");
-    let fault = run(&text.replace("[%r11]", "[%r11+8]"));
-    assert!(fault.starts_with("misaligned"), "{fault}");
-    let fault = run(&format!(
+    let race = run(&text.replace("ldmatrix", rotated));
+    assert!(race.starts_with("race"), "{race}");
+    let misaligned = run(&text.replace("[%r11]", "[%r11+8]"));
+    assert!(misaligned.starts_with("misaligned"), "{misaligned}");
+    let diverged = run(&format!(
         "setp.eq.u32 %p1, %r2, 3; @!%p1 bra A; bra B; A: {text} B: st.global.u32 [%rd3], %r2;"
     ));
-    assert!(fault.contains("ldmatrix.sync"), "{fault}");
+    assert!(diverged.contains("ldmatrix.sync"), "{diverged}");
 }
 
 /// `d = a b + c` by `wmma` of this shape and type, with a by rows and b by columns.
@@ -196,13 +196,13 @@ fn wmma_of_bytes_and_halves() {
         assert_eq!(value, 16 * (at as u32 / 16) + 5, "{at}");
     }
     // Halves of 1.0 everywhere: 16 products and 1.
-    let fill = "mov.u32 %r8, 16; mad.lo.u32 %r5, %r2, 16, %r9; mov.u32 %r6, 0x3c003c00; mov.u32 %r7, 0x3f800000;
+    let ones = "mov.u32 %r8, 16; mad.lo.u32 %r5, %r2, 16, %r9; mov.u32 %r6, 0x3c003c00; mov.u32 %r7, 0x3f800000;
         st.shared.v4.u32 [%r5], {%r6, %r6, %r6, %r6}; st.shared.v4.u32 [%r5+512], {%r6, %r6, %r6, %r6};
         st.shared.v4.u32 [%r5+2048], {%r6, %r6, %r6, %r6}; st.shared.v4.u32 [%r5+2560], {%r6, %r6, %r6, %r6};
         mad.lo.u32 %r5, %r2, 32, %r9; st.shared.v4.u32 [%r5+4096], {%r7, %r7, %r7, %r7}; st.shared.v4.u32 [%r5+4112], {%r7, %r7, %r7, %r7};";
     for shape in ["m16n16k16", "m32n8k16", "m8n32k16"] {
-        let out = wmma(shape, ["f16", "f32"], [8, 8, 8], [fill, ""]);
-        assert_eq!(out, [17f32.to_bits(); 256], "{shape}");
+        let sums = wmma(shape, ["f16", "f32"], [8, 8, 8], [ones, ""]);
+        assert_eq!(sums, [17f32.to_bits(); 256], "{shape}");
     }
 }
 

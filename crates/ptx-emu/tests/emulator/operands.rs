@@ -23,8 +23,11 @@ fn addresses_of_32_bits_wrap() {
         .module_scope(SHARED)
         .fault();
     assert!(fault.contains("starts 4 bytes before its start"), "{fault}");
-    let fault = launch("mov.u32 %r5, 0; ld.local.u32 %r8, [%r5+-4];").fault();
-    assert!(fault.contains("at offset -4 of local memory"), "{fault}");
+    let of_local = launch("mov.u32 %r5, 0; ld.local.u32 %r8, [%r5+-4];").fault();
+    assert!(
+        of_local.contains("at offset -4 of local memory"),
+        "{of_local}"
+    );
 }
 
 /// PTX ISA, "mov": `mov.u32 ptr, A[5]` is the address of element 5. What an element is, of vectors
@@ -100,8 +103,8 @@ fn constants_have_addresses_of_32_bits() {
          isspacep.const %p3, %rd1; selp.u32 %r9, 1, 0, %p1; @%p2 add.u32 %r9, %r9, 2;
          @%p3 add.u32 %r9, %r9, 4; st.global.v4.u32 [%rd1], {%r5, %r6, %r7, %r8};
          st.global.u32 [%rd1+16], %r9;";
-    let out = launch(wide).module_scope(module_scope).block(1).out();
-    assert_eq!(out[..5], [6, 7, 5, 8, 1]);
+    let wide_out = launch(wide).module_scope(module_scope).block(1).out();
+    assert_eq!(wide_out[..5], [6, 7, 5, 8, 1]);
     let fault = launch("mov.u32 %r5, c; ld.const.u32 %r6, [%r5+16];")
         .module_scope(module_scope)
         .fault();
@@ -249,8 +252,8 @@ fn modules_with_addresses_of_32_bits_are_refused() {
         error.starts_with("3:15: modules with 32-bit addresses are not supported"),
         "{error}"
     );
-    let text = launch("").text().replace(".address_size 64\n", "");
-    Executable::parse(&text).expect("64 bits without the directive");
+    let without_size = launch("").text().replace(".address_size 64\n", "");
+    Executable::parse(&without_size).expect("64 bits without the directive");
 }
 
 #[test]

@@ -70,23 +70,35 @@ fn numbers_of_8_and_16_bits() {
     let body = body.replace("ld.global.b32 %r13", "ld.relaxed.gpu.global.b32 %r13");
     assert_eq!(in_orders(|| launch(&body).block(8).grid(2))[0], 0x0908_1007);
     // 16 bits at the upper half; one thread stores to the lower one.
-    let body = format!("{PLACES}{PLACE}{add}")
+    let of_halves = format!("{PLACES}{PLACE}{add}")
         .replace("%rd1, 1;", "%rd1, 2;")
         .replace(".b8", ".b16");
-    let body = body.replace(
+    let of_halves = of_halves.replace(
         "mov.b32 %r11, 255",
         "setp.eq.u32 %p1, %r3, 3;\n@%p1 st.global.u16 [%rd1], 5;\nmov.b32 %r11, 65535",
     );
-    assert_eq!(in_orders(|| launch(&body).block(8).grid(2))[0], 0x0010_0005);
+    assert_eq!(
+        in_orders(|| launch(&of_halves).block(8).grid(2))[0],
+        0x0010_0005
+    );
     // `fetch_or` of 8 bits is an `or` of 32.
-    let body = format!("{PLACES}{PLACE}{NEIGHBOURS}atom.global.or.b32 %r16, [%rd6], %r12;\n");
-    assert_eq!(in_orders(|| launch(&body).block(8).grid(2))[0], 0x0908_0107);
-    let body = body.replace("or.b32 %r16, [%rd6], %r12", "and.b32 %r16, [%rd6], %r11");
-    assert_eq!(in_orders(|| launch(&body).block(8).grid(2))[0], 0x0908_0007);
+    let by_or = format!("{PLACES}{PLACE}{NEIGHBOURS}atom.global.or.b32 %r16, [%rd6], %r12;\n");
+    assert_eq!(
+        in_orders(|| launch(&by_or).block(8).grid(2))[0],
+        0x0908_0107
+    );
+    let by_or = by_or.replace("or.b32 %r16, [%rd6], %r12", "and.b32 %r16, [%rd6], %r11");
+    assert_eq!(
+        in_orders(|| launch(&by_or).block(8).grid(2))[0],
+        0x0908_0007
+    );
     // The hardware's own `cas` of 16 bits.
-    let body = "setp.eq.u32 %p1, %r3, 3;\n@%p1 st.global.u16 [%rd1], 5;\nld.global.u16 %h1, [%rd1+2];\n$again:\nadd.u16 %h2, %h1, 1;\n\
+    let by_cas = "setp.eq.u32 %p1, %r3, 3;\n@%p1 st.global.u16 [%rd1], 5;\nld.global.u16 %h1, [%rd1+2];\n$again:\nadd.u16 %h2, %h1, 1;\n\
                 atom.global.cas.b16 %h3, [%rd1+2], %h1, %h2;\nsetp.ne.u16 %p2, %h1, %h3;\nmov.b16 %h1, %h3;\n@%p2 bra $again;";
-    assert_eq!(in_orders(|| launch(body).block(8).grid(2))[0], 0x0010_0005);
+    assert_eq!(
+        in_orders(|| launch(by_cas).block(8).grid(2))[0],
+        0x0010_0005
+    );
 }
 
 #[test]

@@ -219,8 +219,8 @@ proptest! {
             kernel.options.sanitize = sanitize;
             kernel.options.schedule = schedule;
             // Buffers lie where they did: what is computed may follow from an address.
-            if let Schedule::Random { seed } = schedule {
-                kernel.options.seed = seed;
+            if let Schedule::Random { seed: order } = schedule {
+                kernel.options.seed = order;
             }
             kernel.options.threads = threads;
             let outcome = kernel.run();

@@ -26,15 +26,15 @@ fn seeds() -> Vec<Options> {
 fn outputs(kernel: impl Fn() -> Launch, words: usize) -> Vec<Vec<u64>> {
     let each = seeds().into_iter().map(|options| {
         let [once, again] = [1, 3].map(|threads| {
-            let mut kernel = kernel();
-            kernel.options = Options {
+            let mut launched = kernel();
+            launched.options = Options {
                 threads,
                 ..options.clone()
             };
-            let out = kernel.out();
+            let out = launched.out();
             let pairs = out.chunks_exact(2).take(words);
-            let words = pairs.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
-            words.collect::<Vec<_>>()
+            let whole = pairs.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
+            whole.collect::<Vec<_>>()
         });
         assert_eq!(once, again, "{options:?}");
         once

@@ -50,8 +50,8 @@ fn sent(ptx: &str, devices: usize, schedule: Schedule) -> Result<(Vec<u32>, Vec<
     let bytes = 12 * u64::from(BLOCKS);
     let place = |device| machine.allocate(bytes, &format!("mail.{device}")).unwrap();
     let mail: Vec<u64> = (0..3).map(place).collect();
-    for &mail in &mail {
-        machine.write(mail, &vec![0; bytes as usize]).unwrap();
+    for &box_of_one in &mail {
+        machine.write(box_of_one, &vec![0; bytes as usize]).unwrap();
     }
     let launches: Vec<_> = (0..devices)
         .map(|device| {
@@ -132,8 +132,8 @@ fn what_is_missing_between_devices_is_found() {
                 "`.gpu` for those of one device",
             ),
         ];
-        for (error, part) in found {
-            assert!(error.contains(part), "{schedule:?}: {error}");
+        for (message, part) in found {
+            assert!(message.contains(part), "{schedule:?}: {message}");
         }
     }
 }

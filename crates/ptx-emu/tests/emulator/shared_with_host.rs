@@ -40,8 +40,8 @@ fn kernels_use_the_words_of_the_host() {
     assert_eq!((address, address % 4096), (asked, 0));
     assert_eq!(machine.used_bytes(), used);
     let config = one_block(7);
-    let mut launch = |address: u64| {
-        let launched = machine.launch(&module, "double", &config, address.to_le_bytes());
+    let mut launch = |at: u64| {
+        let launched = machine.launch(&module, "double", &config, at.to_le_bytes());
         launched.map(|_| ()).map_err(|fault| fault.to_string())
     };
     // The host has written them, whatever the emulator has seen of it.

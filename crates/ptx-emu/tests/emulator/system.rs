@@ -42,14 +42,17 @@ fn misuse_of_the_heap_is_a_fault() {
         fault.starts_with("invalid free: `free` of address 0x"),
         "{fault}"
     );
-    let fault = run(&format!(
+    let of_load = run(&format!(
         "mov.u64 %rd5, 8; {malloc} ld.u32 %r5, [%rd5]; add.u32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;"
     ));
-    assert!(fault.contains("the heap of `malloc` in kernels"), "{fault}");
-    let fault = run(&format!(
+    assert!(
+        of_load.contains("the heap of `malloc` in kernels"),
+        "{of_load}"
+    );
+    let of_freed = run(&format!(
         "mov.u64 %rd5, 8; {malloc} st.u64 [%rd5], %rd5; mov.u64 %rd6, %rd5; {free} ld.u64 %rd7, [%rd6]; add.u64 %rd7, %rd7, 1; st.global.u64 [%rd1], %rd7;"
     ));
-    assert!(fault.starts_with("uninitialized read"), "{fault}");
+    assert!(of_freed.starts_with("uninitialized read"), "{of_freed}");
 }
 
 /// As `grid.sync()` of CUDA's cooperative groups: block 0 adds what turns the barrier's top bit.

@@ -162,21 +162,21 @@ fn waits_in_vain_are_found_at_once() {
         assert!(fault.starts_with("deadlock: the 3 blocks"), "{fault}");
     }
     // Nobody else could change shared memory.
-    let body = ".shared .align 4 .b8 flag[4];\nst.volatile.shared.u32 [flag], 0;\nbar.sync 0;\nmov.u32 %r5, %ctaid.x;\n\
+    let by_shared = ".shared .align 4 .b8 flag[4];\nst.volatile.shared.u32 [flag], 0;\nbar.sync 0;\nmov.u32 %r5, %ctaid.x;\n\
                 setp.ne.u32 %p1, %r5, 1;\n@%p1 ret;\n$wait:\nld.volatile.shared.u32 %r5, [flag];\n\
                 setp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;";
     for schedule in schedules() {
-        let fault = launch(body).grid(3).schedule(schedule).fault();
+        let fault = launch(by_shared).grid(3).schedule(schedule).fault();
         assert!(
             fault.starts_with("deadlock: the block waits") && fault.contains("block (1, 0, 0)"),
             "{fault}"
         );
     }
     // One warp polls, the other waits at a barrier for it.
-    let body = "setp.ge.u32 %p1, %r2, 32;\n@%p1 bra $meet;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\n\
+    let by_barrier = "setp.ge.u32 %p1, %r2, 32;\n@%p1 bra $meet;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\n\
                 setp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;\n$meet:\nbar.sync 0;";
     for schedule in schedules() {
-        let fault = launch(body).block(64).schedule(schedule).fault();
+        let fault = launch(by_barrier).block(64).schedule(schedule).fault();
         assert!(fault.starts_with("deadlock"), "{fault}");
     }
 }

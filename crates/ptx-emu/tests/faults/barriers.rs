@@ -50,7 +50,7 @@ fn threads_that_exit_before_a_barrier_are_noted() {
     notes.dedup();
     assert_snapshot!(notes.join("\n"), @"kernel `k`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at the barrier at src/lab.rs:40 (PTX line 28). Exited threads count as arrived. Where that is not meant, put their work under a condition, and let all threads reach the barrier.");
     // All come; a number of threads is named; none waits; the check is off.
-    let note = |body: &str| launch(body).block(128).report().early_exit;
+    let note = |lines: &str| launch(lines).block(128).report().early_exit;
     assert_eq!(note("bar.sync 0;"), None);
     assert_eq!(note(&body.replace("bar.sync 0;", "bar.sync 0, 64;")), None);
     assert_eq!(note("setp.ge.u32 %p1, %r2, 50;\n@%p1 ret;"), None);

@@ -43,14 +43,14 @@ fn launches_of_what_does_not_exist() {
         .launch(&module, "wave", &config, [0; 0])
         .expect_err("no such kernel");
     assert_snapshot!(fault.to_string(), @"the module has no kernel `wave`; it has `k`");
-    let fault = machine
+    let too_few = machine
         .launch(&module, "k", &config, [0; 16])
         .expect_err("too few bytes");
-    assert_snapshot!(fault.to_string(), @"kernel `k` takes 20 bytes of parameters, 16 were given");
-    let fault = Machine::default()
+    assert_snapshot!(too_few.to_string(), @"kernel `k` takes 20 bytes of parameters, 16 were given");
+    let foreign = Machine::default()
         .launch(&module, "k", &config, [0; 20])
         .expect_err("foreign");
-    assert_snapshot!(fault.to_string(), @"the module was not loaded by this machine");
+    assert_snapshot!(foreign.to_string(), @"the module was not loaded by this machine");
     let full = machine.allocate(1 << 40, "huge").expect_err("too large");
     assert_snapshot!(full.to_string(), @"cannot allocate 1099511627776 bytes for `huge`: 0 of 17179869184 bytes are in use");
     let copy = machine.write(0x1000, &[0; 4]).expect_err("no buffer there");

@@ -179,7 +179,7 @@ fn a_fence_of_another_warp() {
       earlier store at src/lab.rs:1 (PTX line 52), block (0, 0, 0), thread (32, 0, 0)
     ");
     // The thread that adds up learns of the count by a flag, without a fence of its own.
-    let all = [(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
+    let by_flag = [(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
     let between = |from, to, step| {
         if from == to {
             "bar.sync 0;\n".to_owned()
@@ -187,13 +187,13 @@ fn a_fence_of_another_warp() {
             plain(from, to, step)
         }
     };
-    let fault = two_warps(&all, between).fault();
+    let fault = two_warps(&by_flag, between).fault();
     assert!(fault.starts_with("race"), "{fault}");
     // No fence after the count, or none before, by anybody.
     for missing in [1, 3] {
         let mut lines = vec![(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
         lines.remove(missing);
-        let fault = two_warps(&lines, barrier).fault();
-        assert!(fault.starts_with("race in global memory"), "{fault}");
+        let lacking = two_warps(&lines, barrier).fault();
+        assert!(lacking.starts_with("race in global memory"), "{lacking}");
     }
 }

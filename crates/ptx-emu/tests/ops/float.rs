@@ -188,10 +188,10 @@ fn f32_extrema() {
 fn f64_arithmetic() {
     // A NaN operand passes through, quieted, by the order given; an invalid operation gives the
     // negative default.
-    let finish = |operands: &[f64], x: f64| match operands.iter().find(|x| x.is_nan()) {
+    let finish = |operands: &[f64], result: f64| match operands.iter().find(|x| x.is_nan()) {
         Some(nan) => nan.to_bits() | 1 << 51,
-        None if x.is_nan() => 0xfff8_0000_0000_0000,
-        None => x.to_bits(),
+        None if result.is_nan() => 0xfff8_0000_0000_0000,
+        None => result.to_bits(),
     };
     let double2 = |f: fn(f64, f64) -> f64| {
         move |a: u64, b: u64, _: u64| {

@@ -179,8 +179,8 @@ fn extrema_and_comparisons() {
     check32(
         "setp.ne.bf16x2 %p1|%p2, a, b; selp.u32 d, 1, 0, %p1; @%p2 add.u32 d, d, 2;",
         |a, b, _| {
-            let differ = |a: u32, b: u32| {
-                let (x, y) = (value(a, 8), value(b, 8));
+            let differ = |left: u32, right: u32| {
+                let (x, y) = (value(left, 8), value(right, 8));
                 u32::from(x != y && !x.is_nan() && !y.is_nan())
             };
             differ(a & 0xffff, b & 0xffff) | differ(a >> 16, b >> 16) << 1

@@ -166,9 +166,9 @@ impl Alone {
             return false;
         }
         let new = Entry::new(record, self.number.into(), lane);
-        let is_ours = |kind: Kind| {
-            let mut met = members(self.known(kind) & granules);
-            let row = self.row(&near, kind);
+        let is_ours = |other: Kind| {
+            let mut met = members(self.known(other) & granules);
+            let row = self.row(&near, other);
             met.all(|granule| {
                 row.is_some_and(|row| row[granule as usize % GRANULES].is_of_one_lane(new))
             })
@@ -307,8 +307,8 @@ impl Alone {
         let far = self.far.get_or_insert_default();
         let mut numbers = [None; MAX_TIMES];
         let mut kept = Vec::new();
-        for (row, known) in [&mut *near.row, &mut far.row].into_iter().zip(known) {
-            for granule in members(known) {
+        for (row, entries) in [&mut *near.row, &mut far.row].into_iter().zip(known) {
+            for granule in members(entries) {
                 let entry = &mut row[granule as usize];
                 let time = entry.time();
                 let number = *numbers[time].get_or_insert_with(|| {

@@ -29,7 +29,7 @@ impl Clocks {
         by_lane.join(warp, &clocks);
         join(arriving, &row);
         // The warp has released the least that all of its lanes have.
-        let of_all = lanes(all).map(|lane| by_lane.0[&warp][lane]).min();
+        let of_all = lanes(all).map(|each| by_lane.0[&warp][each]).min();
         arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));
     }
 

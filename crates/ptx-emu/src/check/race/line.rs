@@ -213,8 +213,8 @@ impl Line {
         if self.runs.note_again(kind, &now.record, part) {
             return true;
         }
-        let reads_only = |kind: Kind| {
-            let mut runs = self.runs.all().iter().filter(|run| run.kind() == kind);
+        let reads_only = |other: Kind| {
+            let mut runs = self.runs.all().iter().filter(|run| run.kind() == other);
             runs.any(|run| run.is_non_coherent() && run.granules() & part.granules != 0)
         };
         let is_clear = self.runs.is_clear(Kind::Store, now, part)

@@ -299,8 +299,8 @@ impl Clocks {
         let mut joined = [0; LANES];
         let members = || (0..LANES).filter(|lane| mask >> lane & 1 == 1);
         for lane in members() {
-            for (joined, &seen) in joined.iter_mut().zip(&table[lane]) {
-                *joined = (*joined).max(seen);
+            for (own, &seen) in joined.iter_mut().zip(&table[lane]) {
+                *own = (*own).max(seen);
             }
         }
         for lane in members() {

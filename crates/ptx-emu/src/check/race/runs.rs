@@ -394,10 +394,10 @@ impl Runs {
         let mut joined = [[0; 2]; RUNS];
         let mut count = self.count + 1;
         let runs = self.all().iter().zip(relations);
-        for ((run, relation), joined) in runs.zip(&mut joined) {
+        for ((run, relation), is_joined) in runs.zip(&mut joined) {
             if run.kind() == kind && relation == Relation::OneTime {
-                *joined = [run.first & joins[0], run.second & joins[1]];
-                count += usize::from(run.joined(*joined, &new)?.is_apart);
+                *is_joined = [run.first & joins[0], run.second & joins[1]];
+                count += usize::from(run.joined(*is_joined, &new)?.is_apart);
             }
         }
         if count > RUNS {
@@ -409,8 +409,8 @@ impl Runs {
                 run.second &= !new.second;
             }
         }
-        for (at, joined) in joined.into_iter().enumerate().take(self.count) {
-            self.join(at, joined, &new);
+        for (at, is_joined) in joined.into_iter().enumerate().take(self.count) {
+            self.join(at, is_joined, &new);
         }
         self.tidy();
         if new.granules() != 0 {

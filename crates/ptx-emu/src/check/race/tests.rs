@@ -77,7 +77,7 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
         strong: true,
         ..record(thread, &clocks)
     };
-    let update = |cell: &mut Cell, thread| {
+    let update = |one: &mut Cell, thread| {
         let now = Now {
             record: strong(thread),
             clocks: &clocks,
@@ -87,7 +87,7 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
             strengths: None,
             is_last: false,
         };
-        races(cell, &now, true)
+        races(one, &now, true)
     };
     assert!(!store(&mut cell, 0, &clocks));
     assert!(!update(&mut cell, 0));
@@ -101,30 +101,30 @@ fn a_strong_access_after_a_plain_one_does_not_stand_for_it() {
     let (mut clocks, mut cell) = (clocks(), Cell::default());
     assert!(!store(&mut cell, 0, &clocks));
     clocks.warp_barrier(0, u32::MAX, u32::MAX);
-    let strong = |cell: &mut Cell, thread, clocks: &Clocks| {
+    let strong = |one: &mut Cell, thread, at: &Clocks| {
         let now = Now {
             record: Record {
                 strong: true,
-                ..record(thread, clocks)
+                ..record(thread, at)
             },
-            clocks,
+            clocks: at,
             blocks: Leftovers,
             rank: 0,
             cluster: &[1],
             strengths: None,
             is_last: false,
         };
-        races(cell, &now, true)
+        races(one, &now, true)
     };
     assert!(!strong(&mut cell, 0, &clocks));
     assert!(strong(&mut cell, 40, &clocks));
     // After a barrier of all, strong accesses are free, and a plain one of another warp is not.
-    let mut cell = Cell::default();
-    assert!(!store(&mut cell, 0, &clocks));
+    let mut fresh = Cell::default();
+    assert!(!store(&mut fresh, 0, &clocks));
     clocks.barrier(&[0, 1, 2]);
-    assert!(!strong(&mut cell, 0, &clocks));
-    assert!(!strong(&mut cell, 40, &clocks));
-    assert!(load(&mut cell, 70, &clocks));
+    assert!(!strong(&mut fresh, 0, &clocks));
+    assert!(!strong(&mut fresh, 40, &clocks));
+    assert!(load(&mut fresh, 70, &clocks));
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn either_of_two_readers_races() {
     assert!(!load(&mut cell, 0, &clocks));
     assert!(!load(&mut cell, 40, &clocks));
     assert!(store(&mut cell, 0, &clocks));
-    let mut cell = Cell::default();
-    assert!(!load(&mut cell, 0, &clocks));
-    assert!(!store(&mut cell, 0, &clocks));
+    let mut fresh = Cell::default();
+    assert!(!load(&mut fresh, 0, &clocks));
+    assert!(!store(&mut fresh, 0, &clocks));
 }
 
 #[test]
@@ -168,10 +168,10 @@ fn a_barrier_of_some_orders_those_and_what_they_know() {
     clocks.barrier(&[1, 2]);
     // Ordered through warp 1.
     assert!(!load(&mut cell, 70, &clocks));
-    let (mut clocks, mut cell) = (self::clocks(), Cell::default());
-    assert!(!store(&mut cell, 0, &clocks));
+    let (mut clocks, mut fresh) = (self::clocks(), Cell::default());
+    assert!(!store(&mut fresh, 0, &clocks));
     clocks.barrier(&[0, 1]);
-    assert!(load(&mut cell, 70, &clocks));
+    assert!(load(&mut fresh, 70, &clocks));
 }
 
 #[test]
@@ -209,9 +209,9 @@ fn equal_values_and_strong_accesses_do_not_race() {
         strong: true,
         ..record(thread, &clocks)
     };
-    let mut cell = Cell::default();
+    let mut fresh = Cell::default();
     for thread in [3, 4] {
-        let now = Now {
+        let strong_now = Now {
             record: strong(thread),
             clocks: &clocks,
             blocks: Leftovers,
@@ -220,9 +220,9 @@ fn equal_values_and_strong_accesses_do_not_race() {
             strengths: None,
             is_last: false,
         };
-        assert!(!races(&mut cell, &now, true));
+        assert!(!races(&mut fresh, &strong_now, true));
     }
-    assert!(load(&mut cell, 5, &clocks));
+    assert!(load(&mut fresh, 5, &clocks));
 }
 
 #[test]
@@ -235,17 +235,17 @@ fn every_lane_that_has_read_is_remembered() {
     clocks.warp_barrier(0, u32::MAX, u32::MAX);
     assert!(!store(&mut cell, 3, &clocks));
     // Halves that wait apart.
-    let mut cell = Cell::default();
+    let mut halves = Cell::default();
     for half in [0xffff, 0xffff_0000] {
-        (0..32).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+        (0..32).for_each(|lane| assert!(!load(&mut halves, lane, &clocks)));
         clocks.warp_barrier(0, half, u32::MAX);
-        lanes_of(half).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+        lanes_of(half).for_each(|lane| assert!(!load(&mut halves, lane, &clocks)));
     }
-    assert!(store(&mut cell, 3, &clocks));
-    let mut cell = Cell::default();
-    lanes_of(0xffff_0000).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+    assert!(store(&mut halves, 3, &clocks));
+    let mut upper = Cell::default();
+    lanes_of(0xffff_0000).for_each(|lane| assert!(!load(&mut upper, lane, &clocks)));
     clocks.warp_barrier(0, 0xffff_0000, u32::MAX);
-    assert!(!store(&mut cell, 20, &clocks));
+    assert!(!store(&mut upper, 20, &clocks));
 }
 
 fn lanes_of(mask: u32) -> impl Iterator<Item = u16> {

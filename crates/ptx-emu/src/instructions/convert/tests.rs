@@ -156,7 +156,7 @@ fn fast(conversion: &Conversion, raw: u64) -> Option<u64> {
         pred: 0,
     };
     registers.reserve(end);
-    let slot = |class, row| Slot { class, row };
+    let slot = |kind, row| Slot { class: kind, row };
     registers.fill(slot(src, 0), u32::MAX, raw);
     let o = Operands {
         a: 0,

@@ -183,8 +183,8 @@ impl Together for Rows {
             runner.access(warp, at, &self.access, &move_rows)?;
         }
         if is_load {
-            let all = move_rows.rows.into_inner();
-            for (rows, &slot) in all.chunks_exact(8).zip(&self.registers) {
+            let moved = move_rows.rows.into_inner();
+            for (rows, &slot) in moved.chunks_exact(8).zip(&self.registers) {
                 let matrix = std::array::from_fn(|row| rows[row]);
                 hold(&mut warp.registers, slot, party.active, &turned(matrix));
             }
@@ -224,18 +224,18 @@ impl Action for MoveRows {
             }
             return Ok(());
         }
-        let store = |region: &mut R, mask: u32| {
+        let store = |to: &mut R, mask: u32| {
             for lane in lanes(mask) {
                 for (part, offset) in parts() {
                     let offset = request.addresses[lane] - base + offset;
-                    region.store(lane, offset, 2, rows[lane][part].into());
+                    to.store(lane, offset, 2, rows[lane][part].into());
                 }
             }
         };
         if runner.launch.sanitize.races {
-            let changes = |region: &R, lane: usize| {
+            let changes = |held: &R, lane: usize| {
                 parts().any(|(part, offset)| {
-                    let old = region.load(lane, request.addresses[lane] - base + offset, 2);
+                    let old = held.load(lane, request.addresses[lane] - base + offset, 2);
                     (old ^ u64::from(rows[lane][part])) & byte_mask(2) != 0
                 })
             };

@@ -218,12 +218,12 @@ impl Action for OneElement {
             return Ok(());
         }
         let value = |lane: usize| registers.lane(self.slot, lane) >> self.shift & byte_mask(bytes);
-        let store = |region: &mut R, mask: u32| {
-            lanes(mask).for_each(|lane| region.store(lane, offset(lane), bytes, value(lane)));
+        let store = |to: &mut R, mask: u32| {
+            lanes(mask).for_each(|lane| to.store(lane, offset(lane), bytes, value(lane)));
         };
         if runner.launch.sanitize.races {
             let changes =
-                |region: &R, lane: usize| region.load(lane, offset(lane), bytes) != value(lane);
+                |held: &R, lane: usize| held.load(lane, offset(lane), bytes) != value(lane);
             runner.check_stores(request, region, span, changes, store)?;
         } else {
             store(region, request.mask);
