@@ -105,13 +105,13 @@ fn solution_modules(
         kernels
     };
     writeln!(text, "pub mod {} {{", name(folder)).unwrap();
-    if let Some(path) = kernels {
-        writeln!(text, "#[allow(unused_imports)] pub use {path}::kernels;").unwrap();
+    if let Some(found) = kernels {
+        writeln!(text, "#[allow(unused_imports)] pub use {found}::kernels;").unwrap();
     }
     module(folder, "pub mod launch;", text);
     module(folder, "pub mod variants;", text);
     module(folder, "#[cfg(test)] mod tests;", text);
-    for below in entries(folder)?.iter().filter(|path| path.is_dir()) {
+    for below in entries(folder)?.iter().filter(|entry| entry.is_dir()) {
         solution_modules(below, &path, kernels, text)?;
     }
     writeln!(text, "}}").unwrap();
