@@ -48,14 +48,14 @@ fn sums(ty: &str, bits: u32) -> [Form; 2] {
         )
     };
     [
-        form("add", "addc", |a, b, bits| {
+        form("add", "addc", |a, b, width| {
             let (sum, over) = a.overflowing_add(b);
-            let carry = if bits == 64 { over } else { sum >> 64 != 0 };
-            let [low, high] = split(sum, bits);
+            let carry = if width == 64 { over } else { sum >> 64 != 0 };
+            let [low, high] = split(sum, width);
             [low, high, carry.into()]
         }),
-        form("sub", "subc", |a, b, bits| {
-            let [low, high] = split(a.wrapping_sub(b), bits);
+        form("sub", "subc", |a, b, width| {
+            let [low, high] = split(a.wrapping_sub(b), width);
             [low, high, if a < b { u64::MAX } else { 0 }]
         }),
     ]

@@ -122,7 +122,7 @@ pub(super) fn forms() -> Vec<Form> {
 
 fn sums_and_products(mode: Mode, ftz: bool, sat: bool, suffix: &str) -> [Form; 3] {
     let two = |op: &str, scaled, f: fn(f32, f32, Mode) -> u64| {
-        let f = rounded(mode, ftz, scaled, move |[a, b], mode| f(a, b, mode));
+        let f = rounded(mode, ftz, scaled, move |[a, b], way| f(a, b, way));
         modified(format!("{op}{suffix}"), (ftz, sat), f)
     };
     [

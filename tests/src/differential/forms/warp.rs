@@ -278,7 +278,7 @@ fn votes_in_branches() -> [Form; 3] {
     }
     /// The lanes on the same side, and a value that identifies lane and side.
     fn side(rows: &[Row], lane: usize) -> [u64; 2] {
-        let taken: u64 = (0..LANES).map(|lane| rows[lane][0] << lane).sum();
+        let taken: u64 = (0..LANES).map(|other| rows[other][0] << other).sum();
         let side = if rows[lane][0] == 1 { taken } else { !taken };
         [side, lane as u64 + 100 + 100 * rows[lane][0]]
     }
