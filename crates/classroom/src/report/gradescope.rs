@@ -121,7 +121,7 @@ fn points_of(report: &GradeReport, ended: impl Fn(&Outcome) -> bool) -> f64 {
 }
 
 fn counted(counted: &CountGrade) -> Test {
-    let (status, mut output) = match &counted.status {
+    let (status, output) = match &counted.status {
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
         Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::Failed(_) => (Some("failed"), "the case failed".to_owned()),
@@ -138,7 +138,7 @@ fn counted(counted: &CountGrade) -> Test {
 
 fn case(case: &CaseGrade) -> Test {
     let is_hidden = case.group == Group::Hidden;
-    let (status, output) = match &case.status {
+    let (status, mut output) = match &case.status {
         Outcome::Passed | Outcome::Measured => (Some("passed"), "every value is right".to_owned()),
         Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
