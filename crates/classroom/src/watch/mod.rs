@@ -321,7 +321,7 @@ impl Control<'_> {
                 Err(error) if session.screen.is_empty() && !session.is_stale() => {
                     return Err(error);
                 }
-                _ => session.graded(graded, took, now),
+                given => session.graded(given, took, now),
             },
             None => None,
         };
