@@ -50,7 +50,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     if !patterns.iter().any(is_of_the_whole) {
         let (step, early) = timestep::first_wrong(evidence);
         let early = early.as_ref();
-        let early_fields = early.and_then(|(expected, got)| compare(evidence, expected, got));
+        let early_fields = early.and_then(|(right, given)| compare(evidence, right, given));
         let early_worst = early_fields.as_deref().and_then(self::worst);
         // Later the damage has spread: its shape there says nothing of where it began.
         match early_worst {

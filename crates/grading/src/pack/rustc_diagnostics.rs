@@ -154,16 +154,16 @@ mod tests {
         let read = Diagnostics::read(all.as_bytes());
         assert_eq!(read.text, "linking with `cc` failed\nout of memory\nE\n");
         assert!(!read.in_submission);
-        let read = Diagnostics::read((all + &line("error", "kernels.rs", "F\n")).as_bytes());
-        assert!(read.in_submission);
+        let more = Diagnostics::read((all + &line("error", "kernels.rs", "F\n")).as_bytes());
+        assert!(more.in_submission);
         let mut nested = serde_json::json!({
             "$message_type": "diagnostic", "level": "error", "rendered": "", "message": "",
             "spans": [{ "file_name": "core.rs", "expansion": { "span": { "file_name": "launch.rs" } } }],
         });
-        let read = |value: &serde_json::Value| Diagnostics::read(value.to_string().as_bytes());
-        assert!(read(&nested).in_submission);
+        let of = |value: &serde_json::Value| Diagnostics::read(value.to_string().as_bytes());
+        assert!(of(&nested).in_submission);
         nested["code"] = serde_json::json!({ "code": "E0463" });
-        assert!(!read(&nested).in_submission);
+        assert!(!of(&nested).in_submission);
         // JSON of another kind is text too.
         assert_eq!(
             Diagnostics::read(b"{\"level\":\"error\"}").text,

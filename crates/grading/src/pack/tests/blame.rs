@@ -55,11 +55,11 @@ fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
         memory_bytes: 64 << 20,
         ..options().compile
     };
-    let packer = self::packer(Options {
+    let small = self::packer(Options {
         compile,
         ..options()
     });
-    let failure = packer.pack(&sources(""), lab_spec()).unwrap_err();
+    let failure = small.pack(&sources(""), lab_spec()).unwrap_err();
     assert!(!matches!(failure, PackError::Failure(_)), "{failure}");
 }
 
