@@ -229,6 +229,6 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
         warnings[0]
     );
     // A student's copy has no variants, and warns of none.
-    let (usable, none) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
-    assert_eq!((usable, none.len()), (Table::default(), 0));
+    let (bare, none) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
+    assert_eq!((bare, none.len()), (Table::default(), 0));
 }
