@@ -60,8 +60,8 @@ fn a_sum_of_blocks_that_is_not_atomic() {
     let first_lanes = "and.b32 %r7, %r2, 31;\nsetp.ne.u32 %p1, %r7, 0;";
     let body = body.replace("setp.ne.u32 %p1, %r2, 0;", first_lanes);
     assert_eq!(launch(&body).block(256).out()[0], 8);
-    let outputs = self::outputs(|| launch(&body).block(256), 1);
-    assert!(outputs.iter().any(|out| out[0] < 8), "{outputs:?}");
+    let of_warps = self::outputs(|| launch(&body).block(256), 1);
+    assert!(of_warps.iter().any(|out| out[0] < 8), "{of_warps:?}");
 }
 
 #[test]
