@@ -168,10 +168,10 @@ fn a_barrier_of_some_orders_those_and_what_they_know() {
     clocks.barrier(&[1, 2]);
     // Ordered through warp 1.
     assert!(!load(&mut cell, 70, &clocks));
-    let (mut clocks, mut fresh) = (self::clocks(), Cell::default());
-    assert!(!store(&mut fresh, 0, &clocks));
-    clocks.barrier(&[0, 1]);
-    assert!(load(&mut fresh, 70, &clocks));
+    let (mut anew, mut fresh) = (self::clocks(), Cell::default());
+    assert!(!store(&mut fresh, 0, &anew));
+    anew.barrier(&[0, 1]);
+    assert!(load(&mut fresh, 70, &anew));
 }
 
 #[test]
