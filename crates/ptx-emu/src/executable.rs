@@ -14,7 +14,7 @@ use crate::instructions::{self, Decoded};
 use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
-use crate::runner::{Code, Inst};
+use crate::runner::{Code, Inst, Op};
 use crate::shared_arrays::{self, Base};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
@@ -359,11 +359,12 @@ impl Builder {
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
         for (load, is_compared) in relaxed_loads(facts) {
-            let op = self.code.insts[entry + load].op.other_mut();
-            let Some((word, op)) = facts[load].word.zip(op) else {
+            let (Some(word), Op::Other(other)) =
+                (facts[load].word, &mut self.code.insts[entry + load].op)
+            else {
                 continue;
             };
-            op.strengthen(is_compared);
+            other.op.strengthen(is_compared);
             let mark = &mut self.marks[entry + load];
             if word.access == WordAccess::StrongLoad {
                 mark.strength.is_of_part = word.bytes <= Strength::WORD;

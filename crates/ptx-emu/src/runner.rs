@@ -76,39 +76,63 @@ pub(crate) enum Op {
     /// `bra`.
     Branch { target: u32 },
     /// Anything else.
-    Other(Box<dyn Execute>),
-    /// An operation with operands that are sums, which are computed first.
-    AfterSums { sums: Box<[Sum]>, op: Box<Op> },
+    Other(Box<Other>),
+}
+
+/// An operation that is executed by an object.
+#[derive(Debug)]
+pub(crate) struct Other<T: ?Sized = dyn Execute> {
+    /// Operands that are sums, which are computed first.
+    pub(crate) sums: Box<[Sum]>,
+    pub(crate) op: T,
+}
+
+/// Arithmetic or a comparison with operands that are sums.
+#[derive(Debug)]
+struct AfterSums(Op);
+
+impl Execute for AfterSums {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        match &self.0 {
+            Op::Apply { apply, o } => {
+                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose
+                // code that this host can run.
+                unsafe { apply(&mut warp.registers, o, at.active) };
+            }
+            Op::Compare { test, o, then } => {
+                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
+                // run.
+                let bits = unsafe { test(&warp.registers, o) };
+                then.store(&mut warp.registers, at.active, bits);
+            }
+            // A branch has no values as operands, and what else there is computes its own sums.
+            Op::Branch { .. } | Op::Other(_) => unreachable!("{:?} after sums", self.0),
+        }
+        Ok(Next::Step)
+    }
 }
 
 impl Op {
+    /// An operation that is executed by an object.
+    pub(crate) fn other(op: impl Execute + 'static) -> Op {
+        let sums = Box::default();
+        Op::Other(Box::new(Other { sums, op }))
+    }
+
     /// The operation behind the computation of these operands.
     pub(crate) fn after(self, sums: Vec<Sum>) -> Op {
         if sums.is_empty() {
             return self;
         }
-        Op::AfterSums {
-            sums: sums.into(),
-            op: Box::new(self),
-        }
-    }
-
-    /// What it is, if neither arithmetic nor a comparison nor a branch.
-    pub(crate) fn other(&self) -> Option<&dyn Execute> {
-        match self {
-            Op::Other(op) => Some(&**op),
-            Op::AfterSums { op, .. } => op.other(),
-            Op::Apply { .. } | Op::Compare { .. } | Op::Branch { .. } => None,
-        }
-    }
-
-    /// [`Op::other`], to be changed.
-    pub(crate) fn other_mut(&mut self) -> Option<&mut dyn Execute> {
-        match self {
-            Op::Other(op) => Some(&mut **op),
-            Op::AfterSums { op, .. } => op.other_mut(),
-            Op::Apply { .. } | Op::Compare { .. } | Op::Branch { .. } => None,
-        }
+        let mut other = match self {
+            Op::Other(other) => other,
+            rows => {
+                let (sums, op) = (Box::default(), AfterSums(rows));
+                Box::new(Other { sums, op })
+            }
+        };
+        other.sums = sums.into();
+        Op::Other(other)
     }
 }
 
@@ -119,8 +143,8 @@ impl fmt::Debug for Op {
             Op::Apply { o, .. } => write!(f, "Apply {o:?}"),
             Op::Compare { o, then, .. } => write!(f, "Compare {o:?}, {then:?}"),
             Op::Branch { target } => write!(f, "Branch {{ target: {target} }}"),
-            Op::Other(op) => op.fmt(f),
-            Op::AfterSums { sums, op } => write!(f, "{op:?} after {sums:?}"),
+            Op::Other(other) if other.sums.is_empty() => other.op.fmt(f),
+            Op::Other(other) => write!(f, "{:?} after {:?}", &other.op, other.sums),
         }
     }
 }

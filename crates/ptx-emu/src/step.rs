@@ -38,86 +38,79 @@ impl BlockRunner<'_> {
             if let Some(propagation) = late.or(inst.unset.as_deref()) {
                 self.propagate(warp, (inst, propagation), pc, (mask, active))?;
             }
-            let mut op = &inst.op;
-            loop {
-                match op {
-                    Op::Apply { apply, o } => {
-                        if active != 0 {
-                            // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which
-                            // choose code that this host can run.
-                            unsafe { apply(&mut warp.registers, o, active) };
+            match &inst.op {
+                Op::Apply { apply, o } => {
+                    if active != 0 {
+                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which
+                        // choose code that this host can run.
+                        unsafe { apply(&mut warp.registers, o, active) };
+                    }
+                    pc += 1;
+                }
+                Op::Compare { test, o, then } => {
+                    // SAFETY: the pointer comes from `test!`, which chooses code that this host
+                    // can run.
+                    let bits = unsafe { test(&warp.registers, o) };
+                    then.store(&mut warp.registers, active, bits);
+                    pc += 1;
+                }
+                Op::Branch { target } => {
+                    if active == mask {
+                        if in_kernel {
+                            warp.groups[index].way.jump(pc, *target);
                         }
-                        pc += 1;
-                    }
-                    Op::Compare { test, o, then } => {
-                        // SAFETY: the pointer comes from `test!`, which chooses code that this host
-                        // can run.
-                        let bits = unsafe { test(&warp.registers, o) };
-                        then.store(&mut warp.registers, active, bits);
-                        pc += 1;
-                    }
-                    Op::Branch { target } => {
-                        if active == mask {
-                            if in_kernel {
-                                warp.groups[index].way.jump(pc, *target);
-                            }
-                            pc = *target;
-                            if !alone || apart && stays_together(pc) {
-                                // Others may be on the way: choose again.
-                                self.leave(warp, index, pc);
-                                return Ok(());
-                            }
-                        } else if active == 0 {
-                            if in_kernel {
-                                warp.groups[index].way.pass(pc);
-                            }
-                            pc += 1;
-                            if apart && stays_together(pc) {
-                                self.leave(warp, index, pc);
-                                return Ok(());
-                            }
-                        } else {
-                            self.tallies.execution(pc).divergent += 1;
-                            if in_kernel {
-                                warp.groups[index].way.pass(pc);
-                            }
-                            let taken = warp.split(index, active, *target, pc + 1);
-                            if in_kernel {
-                                warp.groups[taken].way.jump(pc, *target);
-                            }
+                        pc = *target;
+                        if !alone || apart && stays_together(pc) {
+                            // Others may be on the way: choose again.
+                            self.leave(warp, index, pc);
                             return Ok(());
                         }
-                    }
-                    Op::Other(op) => {
-                        if active != 0 {
-                            if warp.spin.is_pure && !op.is_quiet() {
-                                warp.spin.is_pure = false;
-                            }
-                            warp.groups[index].pc = pc;
-                            let at = At {
-                                group: index,
-                                pc,
-                                active,
-                            };
-                            if op.execute(self, warp, at)? == Next::Choose {
-                                return Ok(());
-                            }
+                    } else if active == 0 {
+                        if in_kernel {
+                            warp.groups[index].way.pass(pc);
                         }
                         pc += 1;
                         if apart && stays_together(pc) {
                             self.leave(warp, index, pc);
                             return Ok(());
                         }
-                    }
-                    Op::AfterSums { sums, op: then } => {
-                        for sum in sums {
-                            sum.compute(&mut warp.registers, active);
+                    } else {
+                        self.tallies.execution(pc).divergent += 1;
+                        if in_kernel {
+                            warp.groups[index].way.pass(pc);
                         }
-                        op = then;
-                        continue;
+                        let taken = warp.split(index, active, *target, pc + 1);
+                        if in_kernel {
+                            warp.groups[taken].way.jump(pc, *target);
+                        }
+                        return Ok(());
                     }
                 }
-                break;
+                Op::Other(other) => {
+                    if active != 0 {
+                        let op = &other.op;
+                        for sum in &other.sums {
+                            sum.compute(&mut warp.registers, active);
+                        }
+                        if warp.spin.is_pure && !op.is_quiet() {
+                            warp.spin.is_pure = false;
+                        }
+                        warp.groups[index].pc = pc;
+                        let at = At {
+                            group: index,
+                            pc,
+                            active,
+                        };
+                        if op.execute(self, warp, at)? == Next::Choose {
+                            return Ok(());
+                        }
+                    }
+                    pc += 1;
+                    if apart && stays_together(pc) {
+                        self.leave(warp, index, pc);
+                        return Ok(());
+                    }
+                }
             }
             if pc >= limit || self.turn.executed >= self.turn.end || warp.spins >= patience {
                 self.leave(warp, index, pc);

@@ -12,7 +12,7 @@ use crate::memory::shared::SharedMemory;
 use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{lanes, lanes_where};
 use crate::request::{Request, Span};
-use crate::runner::{BlockRunner, Execute};
+use crate::runner::{BlockRunner, Op};
 
 impl<'a> BlockRunner<'a> {
     /// Checks that every lane's address is a multiple of the width. `shared`: the shared memory
@@ -136,8 +136,10 @@ impl<'a> BlockRunner<'a> {
         if self.may_be_of_part(request) && starts_within(1) {
             return true;
         }
-        let op = self.launch.code.insts[request.pc as usize].op.other();
-        let element = op.and_then(Execute::element_bytes);
+        let element = match &self.launch.code.insts[request.pc as usize].op {
+            Op::Other(other) => other.op.element_bytes(),
+            _ => None,
+        };
         let is_widened = element.is_some_and(starts_within);
         if is_widened {
             let launch = self.launch;

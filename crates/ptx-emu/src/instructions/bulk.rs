@@ -297,9 +297,9 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
             continue;
         };
         let stores = line.stores(granule % LINE);
-        let is_ordinary = |pc: u32| {
-            let op = launch.code.insts[pc as usize].op.other();
-            !op.is_some_and(Execute::is_asynchronous)
+        let is_ordinary = |pc: u32| match &launch.code.insts[pc as usize].op {
+            Op::Other(other) => !other.op.is_asynchronous(),
+            _ => true,
         };
         let is_hidden = |store: Record| is_ordinary(store.pc) && !is_shown(&store);
         if stores.into_iter().any(is_hidden) {

@@ -231,7 +231,7 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
 
 /// The end of a body: control must not run past it.
 pub(crate) fn implicit_return() -> Op {
-    Op::Other(Box::new(call::Return))
+    Op::other(call::Return)
 }
 
 /// An instruction that is not modelled.
@@ -251,7 +251,7 @@ impl Decoded {
     pub(crate) fn unsupported(reason: &str) -> Self {
         let reason = reason.into();
         Self {
-            op: Op::Other(Box::new(Unsupported { reason })),
+            op: Op::other(Unsupported { reason }),
             class: InstructionClass::Other,
             facts: Facts::default(),
             exchange: Exchange::default(),

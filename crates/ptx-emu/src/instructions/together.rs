@@ -31,7 +31,10 @@ pub(super) fn together(
 impl Code {
     /// The operation at a position which lanes execute together, and its name.
     fn together(&self, pc: u32) -> Option<(&str, &dyn Together)> {
-        self.insts[pc as usize].op.other()?.together()
+        match &self.insts[pc as usize].op {
+            Op::Other(other) => other.op.together(),
+            _ => None,
+        }
     }
 
     /// The name of the operation for which lanes wait at a position.

@@ -55,7 +55,7 @@ use ptx::RegClass;
 
 use crate::frame::FrameBuilder;
 use crate::registers::{Bases, Slot};
-use crate::runner::Inst;
+use crate::runner::{Inst, Op};
 use facts::{Facts, Rule};
 use propagation::Propagation;
 use shadows::{Numbers, Shadow, Shadows};
@@ -155,10 +155,8 @@ fn follow(
         } else {
             inst.unset = Some(Box::new(propagation))
         }
-        if let Rule::Memory(_) | Rule::Shuffled = each.rule
-            && let Some(op) = inst.op.other_mut()
-        {
-            op.track(&|slot| shadows.of(slot), is_late);
+        if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(other)) = (each.rule, &mut inst.op) {
+            other.op.track(&|slot| shadows.of(slot), is_late);
         }
     }
 }
