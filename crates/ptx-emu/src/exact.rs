@@ -57,10 +57,10 @@ enum Number {
 /// `(-1)^negative * (significand + tail) * 2^exponent`, where `0 < tail < 1` if `sticky`, else 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
-    pub(crate) negative: bool,
-    pub(crate) exponent: i32,
-    pub(crate) significand: u128,
-    pub(crate) sticky: bool,
+    negative: bool,
+    exponent: i32,
+    significand: u128,
+    sticky: bool,
 }
 
 /// Where [`Exact::normalised`] puts the leading bit: one below the top, room for a carry.

@@ -75,9 +75,9 @@ pub(crate) struct Exchange {
     /// Asynchronous stores, which only a wait orders before other accesses.
     pub(crate) stores_async: bool,
     /// The widths of strong accesses, whose numbers of bytes are the bits.
-    pub(crate) widths: u32,
+    widths: u32,
     /// Strong accesses for a part of the threads of a launch.
-    pub(crate) has_scopes: bool,
+    has_scopes: bool,
 }
 
 impl Exchange {

@@ -83,7 +83,7 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
 
 /// The end of a launch that fails: why, and the place in the order of starts of the cluster at
 /// fault. No place if any of the clusters that run together may be.
-pub(crate) type Failed = (Option<u64>, Stop);
+type Failed = (Option<u64>, Stop);
 
 /// The number of host threads that `threads` means.
 pub(crate) fn host_threads(threads: usize) -> usize {

@@ -361,7 +361,7 @@ pub(crate) struct Launch<'a> {
 /// from attempt to attempt, the [`Launch`], is read as if it were its own.
 #[derive(Debug)]
 pub(crate) struct LaunchContext<'a> {
-    pub(crate) launch: Launch<'a>,
+    launch: Launch<'a>,
     pub(crate) memory: &'a GlobalMemory,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
@@ -696,7 +696,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// The fault of a thread that uses a value which is not set.
-    pub(crate) fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
+    fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
         let infos = &self.launch.code.infos;
         let loaded = self
             .sanitizer

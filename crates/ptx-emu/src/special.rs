@@ -93,7 +93,7 @@ impl BlockView {
     }
 
     /// The block's number in its cluster, x fastest.
-    pub(crate) fn rank(&self) -> u32 {
+    fn rank(&self) -> u32 {
         let [x, y, z] = std::array::from_fn(|axis| self.block[axis] % self.cluster[axis]);
         (z * self.cluster[1] + y) * self.cluster[0] + x
     }

@@ -185,7 +185,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// The fault of a store to what must not change.
-    pub(crate) fn read_only(&self, request: &Request, what: String) -> Stop {
+    pub(super) fn read_only(&self, request: &Request, what: String) -> Stop {
         let access = request.access();
         let lane = request.mask.trailing_zeros() as usize;
         let kind = FaultKind::ReadOnly { access, what };

@@ -453,9 +453,9 @@ impl Region for SharedMemory {
 }
 
 /// Memory that every lane has its own of, and where it starts in its space.
-pub(crate) struct LaneRegion<'a> {
-    pub(crate) memory: &'a mut LaneMemory,
-    pub(crate) base: u64,
+pub(super) struct LaneRegion<'a> {
+    pub(super) memory: &'a mut LaneMemory,
+    pub(super) base: u64,
 }
 
 impl Words for LaneRegion<'_> {

@@ -61,7 +61,7 @@ impl BlockRunner<'_> {
     }
 
     /// The access of the warp's first thread.
-    pub(crate) fn record(&self, request: &Request) -> Record {
+    pub(super) fn record(&self, request: &Request) -> Record {
         let warp = self.recorded_warp(request.warp);
         Record {
             block: self.block_number(),

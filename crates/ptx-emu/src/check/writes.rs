@@ -139,7 +139,7 @@ impl WrittenShadow {
     }
 
     /// The ranges that were marked, in order and apart.
-    pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
+    pub(super) fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (word, bits) in (0..).zip(&self.bits) {
             let (mut bits, mut at) = (bits.load(Relaxed), 32 * word);

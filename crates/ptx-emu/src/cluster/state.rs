@@ -17,7 +17,7 @@ pub(crate) struct ClusterState {
     /// Those whose threads have all exited, by rank.
     pub(crate) ended: Vec<bool>,
     /// For each block by rank, the latest accesses to its shared memory by warps of others.
-    pub(crate) visits: Vec<Vec<Visit>>,
+    pub(super) visits: Vec<Vec<Visit>>,
     /// What the arrivals at the barrier release, as a row of
     /// [`Clocks`](crate::check::race::Clocks).
     pub(crate) arriving: Vec<u32>,

@@ -502,7 +502,7 @@ impl Execute for Return {
 impl BlockRunner<'_> {
     /// A warp begins to follow what it has loaded: clears the rows for that, of each frame for the
     /// lanes that run in it or have called from it. A load at `at` has set those of `loaded`.
-    pub(crate) fn follow_loaded(&self, warp: &mut Warp, at: At, loaded: &[Slot]) {
+    pub(super) fn follow_loaded(&self, warp: &mut Warp, at: At, loaded: &[Slot]) {
         let own = warp.registers.bases;
         let own_frame = warp.groups[at.group].frame;
         let kept: Vec<_> = loaded

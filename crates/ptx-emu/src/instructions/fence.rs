@@ -118,14 +118,14 @@ impl Execute for Fence {
 
 impl BlockRunner<'_> {
     /// Notes something that may be part of waiting for others, with a weight.
-    pub(crate) fn note_poll(&mut self, warp: &mut Warp, weight: u32) {
+    pub(super) fn note_poll(&mut self, warp: &mut Warp, weight: u32) {
         warp.spins += weight;
         self.turn.polls += 1;
     }
 
     /// Notes a strong load or an atomic, which may see what others released: a fence behind it
     /// orders that.
-    pub(crate) fn note_observed(&mut self, warp: &Warp, space: Space) {
+    pub(super) fn note_observed(&mut self, warp: &Warp, space: Space) {
         if self.launch.sanitize.races {
             let time = match space {
                 Space::Shared => 0,
@@ -138,7 +138,7 @@ impl BlockRunner<'_> {
     }
 
     /// Notes a fence that acquires, or a load or an atomic that does.
-    pub(crate) fn note_acquire(&mut self, warp: &Warp, device: bool) {
+    pub(super) fn note_acquire(&mut self, warp: &Warp, device: bool) {
         if self.launch.sanitize.races {
             self.sanitizer
                 .clocks
@@ -147,7 +147,7 @@ impl BlockRunner<'_> {
     }
 
     /// Notes a fence that releases, or a store or an atomic that does.
-    pub(crate) fn note_release(&mut self, warp: &Warp, device: bool) {
+    pub(super) fn note_release(&mut self, warp: &Warp, device: bool) {
         if self.launch.sanitize.races {
             self.sanitizer
                 .clocks
@@ -157,7 +157,7 @@ impl BlockRunner<'_> {
 
     /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp
     /// knows to be fenced.
-    pub(crate) fn publish(&mut self, warp: &Warp, space: Space) {
+    pub(super) fn publish(&mut self, warp: &Warp, space: Space) {
         if space == Space::Shared || !self.launch.sanitize.races {
             return;
         }

@@ -126,12 +126,12 @@ impl Modifiers {
 }
 
 /// The NaN of every f32 result.
-pub(crate) const CANONICAL_NAN_F32: u32 = 0x7fff_ffff;
+pub(super) const CANONICAL_NAN_F32: u32 = 0x7fff_ffff;
 const QUIET_F64: u64 = 1 << 51;
 
 /// A subnormal as the zero of its sign.
 #[inline(always)]
-pub(crate) fn flush(x: f32) -> f32 {
+pub(super) fn flush(x: f32) -> f32 {
     let bits = x.to_bits();
     f32::from_bits(if bits & 0x7f80_0000 == 0 {
         bits & 0x8000_0000
@@ -141,7 +141,7 @@ pub(crate) fn flush(x: f32) -> f32 {
 }
 
 #[inline(always)]
-pub(crate) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
+pub(super) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
     if FTZ { flush(x) } else { x }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
 /// By the bits: of a comparison and a choice a compiler makes a minimum or a maximum, and hosts
 /// differ in what those do with a signalling NaN.
 #[inline(always)]
-pub(crate) fn saturate(x: f32) -> f32 {
+pub(super) fn saturate(x: f32) -> f32 {
     let bits = x.to_bits();
     // Below are 0 and all positive numbers, above are NaNs and what is negative.
     let is_number = bits <= f32::INFINITY.to_bits();
@@ -488,7 +488,7 @@ fn max(ty: FloatType, aux: u32) -> Apply {
 }
 
 /// `atom.add.f32` in global memory flushes subnormals, elsewhere it does not.
-pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
+pub(super) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
     if ftz {
         add32::<true, false>(a, b)
     } else {
@@ -499,7 +499,7 @@ pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
 /// `atom.add.f64`. In global memory, which adds by itself, the operand's NaN counts before the old
 /// value's and passes through as it is. In shared memory the addition is an instruction's, in a
 /// loop around a compare-and-swap.
-pub(crate) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
+pub(super) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
     let bits = finish64([old, b], old + b);
     match [b, old]
         .map(f64::to_bits)

@@ -12,32 +12,32 @@ use crate::warp::Warp;
 /// Lanes that execute an operation together: those of one place, and what all put in.
 #[derive(Clone)]
 pub(crate) struct Party {
-    pub(crate) pc: u32,
+    pub(super) pc: u32,
     /// All lanes that execute the instruction at this place now.
-    pub(crate) active: u32,
+    pub(super) active: u32,
     /// The lanes that each lane executes it with, at all places.
-    pub(crate) partners: [u32; LANES],
-    pub(crate) offers: Offers,
+    pub(super) partners: [u32; LANES],
+    pub(super) offers: Offers,
 }
 
 /// The values that the lanes put in. Of lanes that take no part they mean nothing.
 #[derive(Clone, Default)]
 pub(crate) struct Offers {
     /// The value, or its lower half.
-    pub(crate) low: Row32,
+    pub(super) low: Row32,
     /// The upper half of a value of 64 bits.
-    pub(crate) high: Row32,
+    pub(super) high: Row32,
     /// The unset bits of the value.
-    pub(crate) unset: Row32,
+    pub(super) unset: Row32,
     /// Where those come from, in the lanes that have some: `unset_origin::Origin`.
-    pub(crate) origins: Row32,
+    pub(super) origins: Row32,
     /// A bit for each lane whose condition is true.
-    pub(crate) flags: u32,
+    pub(super) flags: u32,
 }
 
 impl Offers {
     /// Takes what lanes put in at another place.
-    pub(crate) fn add(&mut self, mask: u32, theirs: &Self) {
+    pub(super) fn add(&mut self, mask: u32, theirs: &Self) {
         for lane in lanes(mask) {
             self.low[lane] = theirs.low[lane];
             self.high[lane] = theirs.high[lane];

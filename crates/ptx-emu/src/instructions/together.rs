@@ -38,7 +38,7 @@ impl Code {
     }
 
     /// The name of the operation for which lanes wait at a position.
-    pub(crate) fn awaited(&self, pc: u32) -> &str {
+    pub(super) fn awaited(&self, pc: u32) -> &str {
         self.together(pc).map_or("", |(name, _)| name)
     }
 
@@ -52,7 +52,7 @@ impl Code {
     }
 
     /// The lanes of a warp that wait, at any place, for the operation at a position with a mask.
-    pub(crate) fn waiting_lanes(&self, warp: &Warp, pc: u32, mask: u32) -> u32 {
+    pub(super) fn waiting_lanes(&self, warp: &Warp, pc: u32, mask: u32) -> u32 {
         let waits =
             |group: &&Group| group.state == State::Lanes { mask } && self.are_one(pc, group.pc);
         let groups = warp.groups.iter().filter(waits);

@@ -83,7 +83,7 @@ pub(crate) struct Buffer {
     pub(crate) written: WrittenShadow,
     pub(crate) races: RaceShadow,
     /// The accesses of launches, while they are watched.
-    pub(crate) footprint: Option<Footprint>,
+    footprint: Option<Footprint>,
 }
 
 impl Buffer {

@@ -212,7 +212,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     }
 
     /// A row for the sum of a register and a number, computed before the instruction.
-    pub(crate) fn sum(&mut self, from: Slot, addend: i64) -> Slot {
+    pub(super) fn sum(&mut self, from: Slot, addend: i64) -> Slot {
         let class = from.class;
         let to = Slot {
             class,
@@ -500,7 +500,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     }
 
     /// The opcode with those of its modifiers that are kept.
-    pub(crate) fn form(&self, keeps: impl Fn(&str) -> bool) -> String {
+    pub(super) fn form(&self, keeps: impl Fn(&str) -> bool) -> String {
         let mut form = self.opcode.to_string();
         for modifier in self.inst.modifiers.iter().filter(|m| keeps(m)) {
             form = format!("{form}.{modifier}");

@@ -131,7 +131,7 @@ impl Cell {
 
     /// Notes a load.
     #[inline(always)]
-    pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
+    pub(super) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
         if let Some(earlier) = self.racing(now, |accesses| &accesses.stores) {
             return Some(Conflict {
                 earlier,
@@ -222,7 +222,7 @@ impl Cell {
     }
 
     /// The stores by blocks with at least this number.
-    pub(crate) fn stores_since(&self, block: u32) -> impl Iterator<Item = Record> {
+    pub(super) fn stores_since(&self, block: u32) -> impl Iterator<Item = Record> {
         let strong = self.strong.iter().flat_map(|strong| strong.stores.0);
         let stores = self.weak.stores.0.into_iter().chain(strong);
         stores.filter(move |record| record.block >= block)

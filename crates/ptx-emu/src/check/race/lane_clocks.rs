@@ -19,7 +19,7 @@ pub(crate) struct LaneClocks(pub(super) HashMap<usize, Box<[u32; LANES]>>);
 
 impl LaneClocks {
     /// Takes the higher of each clock.
-    pub(crate) fn join(&mut self, warp: usize, clocks: &[u32; LANES]) {
+    pub(super) fn join(&mut self, warp: usize, clocks: &[u32; LANES]) {
         let ours = self.0.entry(warp).or_default();
         join(&mut ours[..], clocks);
     }
