@@ -58,9 +58,10 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
                 patterns.extend(location::few_cells(early_worst));
                 patterns.extend(location::patterns(early_worst));
                 places_after_step = match step {
-                    Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
-                        Some(step)
-                    }
+                    Some(
+                        FirstWrongStep::Step { step: number }
+                        | FirstWrongStep::Launch { step: number, .. },
+                    ) => Some(number),
                     _ => None,
                 };
             }
