@@ -372,13 +372,13 @@ fn students_are_told_nothing_of_hidden_cases() {
         "{told}"
     );
 
-    let results = serde_json::to_value(gradescope::results(&secretly_refused())).unwrap();
-    let refused = shown_to_students(&results);
+    let of_refused = serde_json::to_value(gradescope::results(&secretly_refused())).unwrap();
+    let refused = shown_to_students(&of_refused);
     assert!(!refused.contains("131"), "{refused}");
     assert!(refused.contains("the instructor can see how"), "{refused}");
-    assert!(results["tests"].to_string().contains("n is 131"));
-    let safe = student::safe(&secretly_refused());
-    for text in [html::page(&safe), json(&safe).unwrap()] {
+    assert!(of_refused["tests"].to_string().contains("n is 131"));
+    let safely_refused = student::safe(&secretly_refused());
+    for text in [html::page(&safely_refused), json(&safely_refused).unwrap()] {
         assert!(!text.contains("131"), "{text}");
         assert!(text.contains("the instructor can see how"), "{text}");
     }

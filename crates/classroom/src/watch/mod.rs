@@ -175,8 +175,8 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
     } else if named.exists() {
         format!("{shown}: is a file; watch takes the folder of a submission, whose files it reads")
     } else {
-        let labs = host::labs().iter().map(|lab| lab.name);
-        CaseError::unknown("lab or folder", &shown.to_string(), labs).to_string()
+        let known = host::labs().iter().map(|lab| lab.name);
+        CaseError::unknown("lab or folder", &shown.to_string(), known).to_string()
     }))
 }
 

@@ -529,7 +529,7 @@ fn next(steps: &[NextStep], look: Look, columns: usize) -> Vec<String> {
             *first = first.replacen("next:", &look.title("next:"), 1);
         }
         lines.extend(about);
-        lines.extend(commands.iter().flat_map(|text| command(text, 4, columns)));
+        lines.extend(commands.iter().flat_map(|one| command(one, 4, columns)));
     }
     lines
 }
