@@ -31,6 +31,8 @@
 // A `match` on a bool and an `if` come out of LLVM as different PTX, and these kernels were
 // measured as they are.
 #![allow(clippy::match_bool)]
+// In formulas, as a kernel has them, `x` in a closure is the axis that `x` is outside of it.
+#![allow(clippy::shadow_same, clippy::shadow_unrelated)]
 
 // A kernel file thus uses the same names here and in a submission for the parts shared with the
 // references.

@@ -5,6 +5,7 @@
     missing_docs,
     clippy::undocumented_unsafe_blocks,
     clippy::missing_safety_doc,
+    clippy::shadow_unrelated,
     reason = "an example shows one thing; the documentation around it says the rest"
 )]
 
