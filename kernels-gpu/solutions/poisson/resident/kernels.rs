@@ -20,37 +20,19 @@
 //! Boxes are whole: they have all layers and rows of their threads. Points beyond the cube keep
 //! their value as walls do: a thread need not test which points it has.
 
+use cuda_std::UVec3;
 use cuda_std::prelude::*;
-use cuda_std::{UVec3, hint};
 
-use kernels_gpu::inbox::{Beside, Inboxes};
+use kernels_gpu::inbox::{Beside, Inboxes, Instance, Tiles};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
+use kernels_gpu::unrolled;
 
 /// Shared memory of a block whose box has this number of layers and rows, in a cube of `n`: the
 /// inboxes, and two tiles.
-pub const fn shared_mem_bytes(layers: u32, rows: u32, n: u32) -> usize {
+pub const fn shared_mem_bytes([layers, rows, n]: [u32; 3]) -> usize {
     Inboxes::BYTES
         + 2 * size_of::<f64>() * (layers as usize + 2) * (rows as usize + 2) * (n as usize + 2)
-}
-
-/// Writes the body out for each layer or row. LLVM would not unroll a long loop, and the fields
-/// would be in local memory.
-macro_rules! for_layers {
-    ($layer:ident in $first:expr, $end:expr => $body:block) => {
-        for_layers!(@ $layer $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    (@ $layer:ident $first:expr, $end:expr, $body:block, $($number:literal)*) => {$(
-        if $number >= $first && $number < $end {
-            let $layer: usize = $number;
-            $body
-        }
-    )*};
-}
-macro_rules! for_rows {
-    ($row:ident in $end:expr => $body:block) => {
-        for_layers!(@ $row 0, $end, $body, 0 1 2 3)
-    };
 }
 
 /// One field of a thread's points: rows of layers at one x.
@@ -67,17 +49,7 @@ struct Points<const LAYERS: usize, const ROWS: usize> {
     heated: u32,
     /// h^2 f of the points in the source.
     h2_source: f64,
-    /// Distances from a value of a tile to the next along z and y, and from one tile to the other.
-    strides: [u32; 3],
-    /// The first point's place in the first tile.
-    place: *mut f64,
-    /// The blocks that need the first layer's values and the last one's; below, the first row's and
-    /// the last one's.
-    along_z: [Beside<f64>; 2],
-    along_y: [Beside<f64>; 2],
-    /// Whether another block needs values.
-    has_others: bool,
-    inboxes: Inboxes,
+    tiles: Tiles,
 }
 
 impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
@@ -94,12 +66,9 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         u: &Field<LAYERS, ROWS>,
         number: u32,
     ) {
-        const { assert!(LAYERS <= 16 && ROWS <= 4 && LAYERS * ROWS <= 32) };
-        // Otherwise LLVM would keep an address for each point and each neighbour in registers.
+        const { assert!(LAYERS * ROWS <= 32) };
         let points = Self {
-            strides: self.strides.map(hint::opaque),
-            along_z: self.along_z.map(Beside::opaque),
-            along_y: self.along_y.map(Beside::opaque),
+            tiles: self.tiles.opaque(),
             ..*self
         };
         // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
@@ -107,11 +76,11 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         unsafe {
             if self.any {
                 points.compute::<ODD>(next, u);
-                points.publish::<ODD>(next);
+                points.tiles.publish::<ODD, _, _>(next);
             }
             thread::sync_threads();
-            if self.has_others || thread::thread_idx_x() == 0 {
-                self.inboxes.wait(ODD, number);
+            if self.tiles.has_others || thread::thread_idx_x() == 0 {
+                self.tiles.inboxes.wait(ODD, number);
             }
         }
     }
@@ -126,11 +95,11 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         next: &mut Field<LAYERS, ROWS>,
         u: &Field<LAYERS, ROWS>,
     ) {
-        let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
+        let [along_z, along_y, other] = self.tiles.strides.map(|stride| stride as usize);
         let from = if ODD { 0 } else { other };
-        for_layers!(layer in 0, LAYERS => {
-            for_rows!(row in ROWS => {
-                let at = self.place.wrapping_add(from + layer * along_z + row * along_y);
+        unrolled!(layer in LAYERS => {
+            unrolled!(row in ROWS => {
+                let at = self.tiles.place.wrapping_add(from + layer * along_z + row * along_y);
                 let has = |mask: u32| mask >> (layer * ROWS + row) & 1 != 0;
                 // SAFETY: the tile has all neighbours.
                 let around = unsafe {
@@ -148,46 +117,6 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
                 next[layer][row] = if has(self.inside) { value } else { u[layer][row] };
             });
         });
-    }
-
-    /// Writes the next field to a tile, and sends the values that other blocks need.
-    ///
-    /// # Safety
-    /// As [`iterate`](Self::iterate).
-    #[inline(always)]
-    unsafe fn publish<const ODD: bool>(&self, next: &Field<LAYERS, ROWS>) {
-        let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
-        let to = if ODD { other } else { 0 };
-        // SAFETY: the places are the thread's own, and their images in other blocks. The inboxes
-        // expect a value of each outer point.
-        unsafe {
-            if self.has_others {
-                let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
-                    let place = place.wrapping_add(to + offset);
-                    self.inboxes.send(rank, ODD, place, value);
-                };
-                for side in 0..2 {
-                    if self.along_z[side].is_there() {
-                        for_rows!(row in ROWS => {
-                            let value = next[side * (LAYERS - 1)][row];
-                            send(self.along_z[side], row * along_y, value);
-                        });
-                    }
-                    if self.along_y[side].is_there() {
-                        for_layers!(layer in 0, LAYERS => {
-                            let value = next[layer][side * (ROWS - 1)];
-                            send(self.along_y[side], layer * along_z, value);
-                        });
-                    }
-                }
-            }
-            for_layers!(layer in 0, LAYERS => {
-                for_rows!(row in ROWS => {
-                    let place = self.place.wrapping_add(to + layer * along_z + row * along_y);
-                    *place = next[layer][row];
-                });
-            });
-        }
     }
 }
 
@@ -257,16 +186,18 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             inside: 0,
             heated: 0,
             h2_source: h2 * Grid::SOURCE,
-            strides: [along_z, along_y, cells],
-            place: tiles.add(place as usize),
-            along_z: [Beside::NOBODY; 2],
-            along_y: [Beside::NOBODY; 2],
-            has_others: false,
-            inboxes,
+            tiles: Tiles {
+                strides: [along_z, along_y, cells],
+                place: tiles.add(place as usize),
+                along_planes: [Beside::NOBODY; 2],
+                along_rows: [Beside::NOBODY; 2],
+                has_others: false,
+                inboxes,
+            },
         };
         let (mut next, mut u) = ([[0.0; ROWS]; LAYERS], [[0.0; ROWS]; LAYERS]);
-        for_layers!(l in 0, LAYERS => {
-            for_rows!(r in ROWS => {
+        unrolled!(l in LAYERS => {
+            unrolled!(r in ROWS => {
                 let (y, z) = (first_y + r as u32, first_z + l as u32);
                 if y < n && z < n {
                     let bit = 1 << (l * ROWS + r);
@@ -287,21 +218,23 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
             // The distances are from the first point's place. A first layer goes behind the last
             // one of the block before, a last layer before the first one of the block after.
-            let before = |extent: u32, stride: u32| points.place.add((extent * stride) as usize);
-            let after = |last: u32, stride: u32| points.place.sub(((last + 1) * stride) as usize);
+            let before =
+                |extent: u32, stride: u32| points.tiles.place.add((extent * stride) as usize);
+            let after =
+                |last: u32, stride: u32| points.tiles.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && layer == 0 {
-                points.along_z[0] = beside(before(layers, along_z), rank - boxes_y);
+                points.tiles.along_planes[0] = beside(before(layers, along_z), rank - boxes_y);
             }
             if others[0][1] && layer + LAYERS as u32 == layers {
-                points.along_z[1] = beside(after(layer, along_z), rank + boxes_y);
+                points.tiles.along_planes[1] = beside(after(layer, along_z), rank + boxes_y);
             }
             if others[1][0] && row == 0 {
-                points.along_y[0] = beside(before(rows, along_y), rank - 1);
+                points.tiles.along_rows[0] = beside(before(rows, along_y), rank - 1);
             }
             if others[1][1] && row + ROWS as u32 == rows {
-                points.along_y[1] = beside(after(row, along_y), rank + 1);
+                points.tiles.along_rows[1] = beside(after(row, along_y), rank + 1);
             }
-            points.has_others = [points.along_z, points.along_y]
+            points.tiles.has_others = [points.tiles.along_planes, points.tiles.along_rows]
                 .as_flattened()
                 .iter()
                 .any(Beside::is_there);
@@ -325,8 +258,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
                 0 => (field_before, field),
                 _ => (field, field_before),
             };
-            for_layers!(l in 0, LAYERS => {
-                for_rows!(r in ROWS => {
+            unrolled!(l in LAYERS => {
+                unrolled!(r in ROWS => {
                     let (y, z) = (first_y + r as u32, first_z + l as u32);
                     if y < n && z < n {
                         let i = grid.index(x, y, z);
@@ -344,8 +277,7 @@ macro_rules! instances {
     ($($name:ident: $layers:literal, $rows:literal, $threads:literal;)*) => {
         /// The kernels: name, layers and rows of a thread, the largest number of threads of a
         /// block.
-        pub const INSTANCES: &[(&str, u32, u32, u32)] =
-            &[$((stringify!($name), $layers, $rows, $threads)),*];
+        pub const INSTANCES: &[Instance] = &[$((stringify!($name), $layers, $rows, $threads)),*];
 
         $(
         /// Computes `iterations` iterations, at least one, of `u`; `before` becomes the field

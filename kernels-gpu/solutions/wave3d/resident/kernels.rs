@@ -20,10 +20,11 @@
 //! Boxes are whole: they have all planes and rows of their threads. Sites beyond the domain have
 //! the value 0, like those on the border: a thread need not test which sites it has.
 
+use cuda_std::UVec3;
 use cuda_std::prelude::*;
-use cuda_std::{UVec3, hint};
 
-use kernels_gpu::inbox::{Beside, Inboxes};
+use kernels_gpu::inbox::{Beside, Inboxes, Instance, Tiles};
+use kernels_gpu::unrolled;
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::source::Values;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
@@ -54,25 +55,6 @@ pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
 pub unsafe fn wave3d_resident_values(out: *mut f64, values: Values) {
     // SAFETY: the caller's.
     unsafe { *out.cast() = values }
-}
-
-/// Writes the body out for each plane or row. LLVM would not unroll a long loop, and the fields
-/// would be in local memory.
-macro_rules! for_planes {
-    ($plane:ident in $first:expr, $end:expr => $body:block) => {
-        for_planes!(@ $plane $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    (@ $plane:ident $first:expr, $end:expr, $body:block, $($number:literal)*) => {$(
-        if $number >= $first && $number < $end {
-            let $plane: usize = $number;
-            $body
-        }
-    )*};
-}
-macro_rules! for_rows {
-    ($row:ident in $end:expr => $body:block) => {
-        for_planes!(@ $row 0, $end, $body, 0 1 2 3)
-    };
 }
 
 /// The parameters of a launch.
@@ -108,22 +90,11 @@ struct Sites<const PLANES: usize, const ROWS: usize> {
     source: u32,
     /// ratio c^2.
     ratio_c2: f64,
-    /// The distances from a value of a tile to the next along i and j, and from one tile to the
-    /// other.
-    strides: [u32; 3],
-    /// The first site's place in the first tile.
-    place: *mut f64,
+    tiles: Tiles,
     /// The factors of the first site's column, and below, the distance from a plane's factors to
     /// the next one's.
     factors: *const f64,
     factors_of_plane: usize,
-    /// The blocks that need the first plane's values and the last one's; below, the first row's and
-    /// the last one's.
-    along_x: [Beside<f64>; 2],
-    along_y: [Beside<f64>; 2],
-    /// Whether another block needs values.
-    has_others: bool,
-    inboxes: Inboxes,
 }
 
 impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
@@ -146,12 +117,9 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         value: f64,
         number: u32,
     ) {
-        const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
-        // Otherwise LLVM would keep an address for each site and each neighbour in registers.
+        const { assert!(PLANES * ROWS <= 32) };
         let sites = Self {
-            strides: self.strides.map(hint::opaque),
-            along_x: self.along_x.map(Beside::opaque),
-            along_y: self.along_y.map(Beside::opaque),
+            tiles: self.tiles.opaque(),
             ..*self
         };
         // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
@@ -164,11 +132,11 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
                 } else {
                     sites.advance::<true>(u_prev, u, &laplacians);
                 }
-                sites.publish::<ODD>(u_prev);
+                sites.tiles.publish::<ODD, _, _>(u_prev);
             }
             thread::sync_threads();
-            if self.has_others || thread::thread_idx_x() == 0 {
-                self.inboxes.wait(ODD, number);
+            if self.tiles.has_others || thread::thread_idx_x() == 0 {
+                self.tiles.inboxes.wait(ODD, number);
             }
         }
     }
@@ -183,12 +151,12 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         u: &Field<PLANES, ROWS>,
         value: f64,
     ) -> Field<PLANES, ROWS> {
-        let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
+        let [along_i, along_j, other] = self.tiles.strides.map(|stride| stride as usize);
         let from = if ODD { 0 } else { other };
         let mut laplacians = [[0.0; ROWS]; PLANES];
-        for_planes!(plane in 0, PLANES => {
-            for_rows!(row in ROWS => {
-                let at = self.place.wrapping_add(from + plane * along_i + row * along_j);
+        unrolled!(plane in PLANES => {
+            unrolled!(row in ROWS => {
+                let at = self.tiles.place.wrapping_add(from + plane * along_i + row * along_j);
                 // SAFETY: the tile has all neighbours.
                 let around = unsafe {
                     Neighbours {
@@ -207,8 +175,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
             });
         });
         if self.source != 0 {
-            for_planes!(plane in 0, PLANES => {
-                for_rows!(row in ROWS => {
+            unrolled!(plane in PLANES => {
+                unrolled!(row in ROWS => {
                     if Self::has(self.source, plane, row) {
                         laplacians[plane][row] += value;
                     }
@@ -232,8 +200,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
     ) {
         let mut is_right = true;
         let mut next = [[0.0; ROWS]; PLANES];
-        for_planes!(plane in 0, PLANES => {
-            for_rows!(row in ROWS => {
+        unrolled!(plane in PLANES => {
+            unrolled!(row in ROWS => {
                 let (before, last) = (u_prev[plane][row], u[plane][row]);
                 let laplacian = laplacians[plane][row];
                 next[plane][row] = if DAMPED {
@@ -249,16 +217,16 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
             });
         });
         if DAMPED && !is_right {
-            for_planes!(plane in 0, PLANES => {
-                for_rows!(row in ROWS => {
+            unrolled!(plane in PLANES => {
+                unrolled!(row in ROWS => {
                     // SAFETY: the caller's.
                     let factors = unsafe { self.factors(plane, row) };
                     next[plane][row] = u_prev[plane][row] / factors.divisor;
                 });
             });
         }
-        for_planes!(plane in 0, PLANES => {
-            for_rows!(row in ROWS => {
+        unrolled!(plane in PLANES => {
+            unrolled!(row in ROWS => {
                 let is_inside = Self::has(self.inside, plane, row);
                 u_prev[plane][row] = if is_inside { next[plane][row] } else { 0.0 };
             });
@@ -279,46 +247,6 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
                 divisor,
                 inverse,
             }
-        }
-    }
-
-    /// Writes the next field to a tile, and sends the values that other blocks need.
-    ///
-    /// # Safety
-    /// As [`step`](Self::step).
-    #[inline(always)]
-    unsafe fn publish<const ODD: bool>(&self, next: &Field<PLANES, ROWS>) {
-        let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
-        let to = if ODD { other } else { 0 };
-        // SAFETY: the places are the thread's own, and their images in other blocks. The inboxes
-        // expect a value of each outer site.
-        unsafe {
-            if self.has_others {
-                let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
-                    let place = place.wrapping_add(to + offset);
-                    self.inboxes.send(rank, ODD, place, value);
-                };
-                for side in 0..2 {
-                    if self.along_x[side].is_there() {
-                        for_rows!(row in ROWS => {
-                            let value = next[side * (PLANES - 1)][row];
-                            send(self.along_x[side], row * along_j, value);
-                        });
-                    }
-                    if self.along_y[side].is_there() {
-                        for_planes!(plane in 0, PLANES => {
-                            let value = next[plane][side * (ROWS - 1)];
-                            send(self.along_y[side], plane * along_i, value);
-                        });
-                    }
-                }
-            }
-            for_planes!(plane in 0, PLANES => {
-                for_rows!(row in ROWS => {
-                    let place = self.place.wrapping_add(to + plane * along_i + row * along_j);
-                    *place = next[plane][row];
-                });
-            });
         }
     }
 }
@@ -407,18 +335,20 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             is_damped: false,
             source: 0,
             ratio_c2: task.scheme.ratio * *task.c2.get_unchecked(k as usize),
-            strides: [along_i, along_j, cells],
-            place: tiles.add(place as usize),
+            tiles: Tiles {
+                strides: [along_i, along_j, cells],
+                place: tiles.add(place as usize),
+                along_planes: [Beside::NOBODY; 2],
+                along_rows: [Beside::NOBODY; 2],
+                has_others: false,
+                inboxes,
+            },
             factors: table.add(FACTORS * (plane * rows + row) as usize),
             factors_of_plane: FACTORS * rows as usize,
-            along_x: [Beside::NOBODY; 2],
-            along_y: [Beside::NOBODY; 2],
-            has_others: false,
-            inboxes,
         };
         let (mut u_prev, mut u) = ([[0.0; ROWS]; PLANES], [[0.0; ROWS]; PLANES]);
-        for_planes!(p in 0, PLANES => {
-            for_rows!(r in ROWS => {
+        unrolled!(p in PLANES => {
+            unrolled!(r in ROWS => {
                 let (i, j) = (first_i + p as u32, first_j + r as u32);
                 if i < n_x && j < n_y {
                     let bit = 1 << (p * ROWS + r);
@@ -448,21 +378,23 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
             // The distances are from the first site's place. A first plane goes behind the last one
             // of the block before, a last plane before the first one of the block after.
-            let before = |extent: u32, stride: u32| sites.place.add((extent * stride) as usize);
-            let after = |last: u32, stride: u32| sites.place.sub(((last + 1) * stride) as usize);
+            let before =
+                |extent: u32, stride: u32| sites.tiles.place.add((extent * stride) as usize);
+            let after =
+                |last: u32, stride: u32| sites.tiles.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && plane == 0 {
-                sites.along_x[0] = beside(before(planes, along_i), rank - boxes_y);
+                sites.tiles.along_planes[0] = beside(before(planes, along_i), rank - boxes_y);
             }
             if others[0][1] && plane + PLANES as u32 == planes {
-                sites.along_x[1] = beside(after(plane, along_i), rank + boxes_y);
+                sites.tiles.along_planes[1] = beside(after(plane, along_i), rank + boxes_y);
             }
             if others[1][0] && row == 0 {
-                sites.along_y[0] = beside(before(rows, along_j), rank - 1);
+                sites.tiles.along_rows[0] = beside(before(rows, along_j), rank - 1);
             }
             if others[1][1] && row + ROWS as u32 == rows {
-                sites.along_y[1] = beside(after(row, along_j), rank + 1);
+                sites.tiles.along_rows[1] = beside(after(row, along_j), rank + 1);
             }
-            sites.has_others = [sites.along_x, sites.along_y]
+            sites.tiles.has_others = [sites.tiles.along_planes, sites.tiles.along_rows]
                 .as_flattened()
                 .iter()
                 .any(Beside::is_there);
@@ -494,8 +426,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
                 0 => (task.u_prev, task.u),
                 _ => (task.u, task.u_prev),
             };
-            for_planes!(p in 0, PLANES => {
-                for_rows!(r in ROWS => {
+            unrolled!(p in PLANES => {
+                unrolled!(r in ROWS => {
                     let (i, j) = (first_i + p as u32, first_j + r as u32);
                     if i < n_x && j < n_y {
                         let index = domain.index(i, j, k) as usize;
@@ -513,8 +445,7 @@ macro_rules! instances {
     ($($name:ident: $planes:literal, $rows:literal, $threads:literal;)*) => {
         /// The kernels: name, planes and rows of a thread, the largest number of threads of a
         /// block.
-        pub const INSTANCES: &[(&str, u32, u32, u32)] =
-            &[$((stringify!($name), $planes, $rows, $threads)),*];
+        pub const INSTANCES: &[Instance] = &[$((stringify!($name), $planes, $rows, $threads)),*];
 
         $(
         /// Advances both fields by `steps` timesteps.

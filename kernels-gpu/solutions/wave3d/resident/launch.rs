@@ -1,25 +1,16 @@
 //! All timesteps in one launch of one cluster if the domain fits in its blocks; otherwise one
 //! launch per timestep.
 
+use kernels_gpu::inbox::{Boxes, Division};
 use kernels_gpu::wave3d::source::VALUES;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
 
-/// The largest shared memory of a block on compute capability 9.0.
-const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
-
-/// The division of the domain into boxes, one per block, and of a box among its threads.
+/// The division of the domain into boxes of planes and rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Planes and rows of a thread.
-    pub planes: u32,
-    pub rows: u32,
-    /// The largest numbers of boxes along x and y. More than eight in all need a device that allows
-    /// it.
-    pub boxes: [u32; 2],
-}
+pub struct Shape(Division);
 
 impl Shape {
     /// For 32^3, eight boxes of eight planes and 16 rows.
@@ -39,38 +30,21 @@ impl Shape {
     ];
 
     const fn new(planes: u32, rows: u32, boxes_x: u32, boxes_y: u32) -> Shape {
-        Shape {
+        Shape(Division {
             planes,
             rows,
             boxes: [boxes_x, boxes_y],
-        }
+        })
     }
 
     /// The shape in a word: `p4_r2_x4_y2`.
     pub fn label(&self) -> String {
-        let [x, y] = self.boxes;
-        format!("p{}_r{}_x{x}_y{y}", self.planes, self.rows)
-    }
-
-    /// Kernel, launch, and planes and rows of a box for a domain, if it fits.
-    fn launch(&self, n: [u32; 3]) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
-        let kernel = |&&(_, planes, rows, _): &&(&str, u32, u32, u32)| {
-            [planes, rows] == [self.planes, self.rows]
-        };
-        let (name, _, _, most_threads) = INSTANCES.iter().find(kernel)?;
-        let planes = n[0].div_ceil(self.boxes[0]).next_multiple_of(self.planes);
-        let rows = n[1].div_ceil(self.boxes[1]).next_multiple_of(self.rows);
-        let groups = u64::from(planes / self.planes) * u64::from(rows / self.rows);
-        if groups * u64::from(n[2]) > u64::from(*most_threads) {
-            return None;
-        }
-        let threads = groups as u32 * n[2];
-        let bytes = shared_mem_bytes([planes, rows, n[2]]);
-        let blocks = n[0].div_ceil(planes) * n[1].div_ceil(rows);
-        let config = LaunchConfig::new(blocks, threads.next_multiple_of(32))
-            .with_shared_mem_bytes(bytes as u32)
-            .with_non_portable_cluster(blocks);
-        (bytes <= MAX_SHARED_MEM_BYTES).then_some((name, config, [planes, rows]))
+        let Division {
+            planes,
+            rows,
+            boxes: [x, y],
+        } = self.0;
+        format!("p{planes}_r{rows}_x{x}_y{y}")
     }
 
     /// Whether all timesteps are one launch for this domain, in clusters of eight blocks at most.
@@ -79,9 +53,9 @@ impl Shape {
     }
 
     /// The launch of this shape, or of the first shape of eight boxes that the domain fits.
-    fn fitting(&self, n: [u32; 3]) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
-        let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);
-        [self].into_iter().chain(portable).find_map(|s| s.launch(n))
+    fn fitting(&self, n: [u32; 3]) -> Option<Boxes> {
+        let space = Self::SPACE.iter().map(|shape| shape.0);
+        self.0.or_portable(space, INSTANCES, n, shared_mem_bytes)
     }
 }
 
@@ -107,7 +81,7 @@ impl Solution for Shape {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let Problem { n_x, n_y, n_z, .. } = *problem;
-        let Some((kernel, config, [planes, rows])) = self.fitting([n_x, n_y, n_z]) else {
+        let Some(boxes) = self.fitting([n_x, n_y, n_z]) else {
             return step_by_step(problem, buffers, plan);
         };
         let Buffers { u_prev, u, c2, d } = buffers;
@@ -129,6 +103,10 @@ impl Solution for Shape {
                 args![out, bytes],
             )?;
         }
+        let [planes, rows] = boxes.extents;
+        let config = LaunchConfig::new(boxes.blocks, boxes.threads)
+            .with_shared_mem_bytes(boxes.shared_mem_bytes)
+            .with_non_portable_cluster(boxes.blocks);
         let args = args![
             u_prev,
             u,
@@ -145,7 +123,7 @@ impl Solution for Shape {
             planes,
             rows,
         ];
-        plan.launch(kernel, config, args)?;
+        plan.launch(boxes.kernel, config, args)?;
         Ok(Outputs { u_prev, u })
     }
 }

@@ -7,9 +7,18 @@
 //! Two inboxes are enough if the values that a block sends to a neighbour depend on all values that
 //! it got from that neighbour in the turn before. The neighbour's next turn but one then comes
 //! after this turn's wait.
+//!
+//! A field whose blocks do so is divided among them ([`Division`]), and a thread has a part of its
+//! block's [`Tiles`].
+
+mod division;
+mod tiles;
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
+
+pub use division::{Boxes, Division, Instance};
+pub use tiles::Tiles;
 
 /// The inboxes of a block. The same places of other blocks hold theirs.
 #[derive(Clone, Copy, Debug)]
