@@ -23,13 +23,13 @@ fn wins_in_one_step(case: &Stencil25, target: Target) -> bool {
 /// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
 /// which are the points' z, y and x.
 macro_rules! in_clusters {
-    ($name:literal, $solution:expr, $summary:literal) => {
-        variant::<Stencil25>($name, $summary, |_| Box::new($solution)).on_request()
+    ($($name:literal, $solution:expr, $summary:literal;)*) => {
+        [$(variant::<Stencil25>($name, $summary, |_| Box::new($solution)).on_request()),*]
     };
 }
 
 pub fn variants() -> Vec<Variant> {
-    vec![
+    let mut variants = vec![
         variant::<Stencil25>("gmem", "3D blocks, everything from global memory", |_| {
             Box::new(Inner::GMEM)
         })
@@ -77,91 +77,31 @@ pub fn variants() -> Vec<Variant> {
             Some(of_two_steps),
         )
         .modelled(TwoSteps::DEFAULT, TwoSteps::SPACE, demand),
-        in_clusters!(
-            "gmem_cluster_1x3x1",
-            Inner::GMEM.in_clusters([1, 3, 1]),
-            "gmem, in clusters of 3 blocks along y"
-        ),
-        in_clusters!(
-            "gmem_cluster_1x1x3",
-            Inner::GMEM.in_clusters([1, 1, 3]),
-            "gmem, in clusters of 3 blocks along x"
-        ),
-        in_clusters!(
-            "smem_cluster_1x3x1",
-            Inner::SMEM.in_clusters([1, 3, 1]),
-            "smem, in clusters of 3 blocks along y"
-        ),
-        in_clusters!(
-            "smem_cluster_1x1x3",
-            Inner::SMEM.in_clusters([1, 1, 3]),
-            "smem, in clusters of 3 blocks along x"
-        ),
-        in_clusters!(
-            "st_reg_fixed_cluster_1x2",
-            Inner::ST_REG_FIXED.in_clusters([1, 2, 1]),
-            "st_reg_fixed, in clusters of 2 blocks along y"
-        ),
-        in_clusters!(
-            "st_reg_fixed_cluster_1x4",
-            Inner::ST_REG_FIXED.in_clusters([1, 4, 1]),
-            "st_reg_fixed, in clusters of 4 blocks along y"
-        ),
-        in_clusters!(
-            "st_reg_fixed_cluster_2x1",
-            Inner::ST_REG_FIXED.in_clusters([2, 1, 1]),
-            "st_reg_fixed, in clusters of 2 blocks along z"
-        ),
-        in_clusters!(
-            "st_reg_fixed_cluster_4x1",
-            Inner::ST_REG_FIXED.in_clusters([4, 1, 1]),
-            "st_reg_fixed, in clusters of 4 blocks along z"
-        ),
-        in_clusters!(
-            "st_semi_cluster_1x2",
-            Inner::ST_SEMI.in_clusters([1, 2, 1]),
-            "st_semi, in clusters of 2 blocks along y"
-        )
-        .reordered(),
-        in_clusters!(
-            "st_semi_cluster_1x4",
-            Inner::ST_SEMI.in_clusters([1, 4, 1]),
-            "st_semi, in clusters of 4 blocks along y"
-        )
-        .reordered(),
-        in_clusters!(
-            "st_semi_cluster_2x1",
-            Inner::ST_SEMI.in_clusters([2, 1, 1]),
-            "st_semi, in clusters of 2 blocks along z"
-        )
-        .reordered(),
-        in_clusters!(
-            "st_semi_cluster_4x1",
-            Inner::ST_SEMI.in_clusters([4, 1, 1]),
-            "st_semi, in clusters of 4 blocks along z"
-        )
-        .reordered(),
-        in_clusters!(
-            "smem_dsm_1x1x1",
-            Clusters([1, 1, 1]),
-            "one launch, 3D blocks, a cluster of one block: all halos from global memory"
-        ),
-        in_clusters!(
-            "smem_dsm_1x4x1",
-            Clusters([1, 4, 1]),
-            "one launch, 3D blocks, halos within clusters of 4 blocks along y from their shared memory"
-        ),
-        in_clusters!(
-            "smem_dsm_1x1x4",
-            Clusters([1, 1, 4]),
-            "one launch, 3D blocks, halos within clusters of 4 blocks along x from their shared memory"
-        ),
-        in_clusters!(
-            "smem_dsm_1x2x2",
-            Clusters([1, 2, 2]),
-            "one launch, 3D blocks, halos within clusters of 2 blocks along y and 2 along x from their shared memory"
-        ),
-    ]
+    ];
+    variants.extend(in_clusters! {
+        "gmem_cluster_1x3x1", Inner::GMEM.in_clusters([1, 3, 1]), "gmem, in clusters of 3 blocks along y";
+        "gmem_cluster_1x1x3", Inner::GMEM.in_clusters([1, 1, 3]), "gmem, in clusters of 3 blocks along x";
+        "smem_cluster_1x3x1", Inner::SMEM.in_clusters([1, 3, 1]), "smem, in clusters of 3 blocks along y";
+        "smem_cluster_1x1x3", Inner::SMEM.in_clusters([1, 1, 3]), "smem, in clusters of 3 blocks along x";
+        "st_reg_fixed_cluster_1x2", Inner::ST_REG_FIXED.in_clusters([1, 2, 1]), "st_reg_fixed, in clusters of 2 blocks along y";
+        "st_reg_fixed_cluster_1x4", Inner::ST_REG_FIXED.in_clusters([1, 4, 1]), "st_reg_fixed, in clusters of 4 blocks along y";
+        "st_reg_fixed_cluster_2x1", Inner::ST_REG_FIXED.in_clusters([2, 1, 1]), "st_reg_fixed, in clusters of 2 blocks along z";
+        "st_reg_fixed_cluster_4x1", Inner::ST_REG_FIXED.in_clusters([4, 1, 1]), "st_reg_fixed, in clusters of 4 blocks along z";
+    });
+    let reordered = in_clusters! {
+        "st_semi_cluster_1x2", Inner::ST_SEMI.in_clusters([1, 2, 1]), "st_semi, in clusters of 2 blocks along y";
+        "st_semi_cluster_1x4", Inner::ST_SEMI.in_clusters([1, 4, 1]), "st_semi, in clusters of 4 blocks along y";
+        "st_semi_cluster_2x1", Inner::ST_SEMI.in_clusters([2, 1, 1]), "st_semi, in clusters of 2 blocks along z";
+        "st_semi_cluster_4x1", Inner::ST_SEMI.in_clusters([4, 1, 1]), "st_semi, in clusters of 4 blocks along z";
+    };
+    variants.extend(reordered.map(Variant::reordered));
+    variants.extend(in_clusters! {
+        "smem_dsm_1x1x1", Clusters([1, 1, 1]), "one launch, 3D blocks, a cluster of one block: all halos from global memory";
+        "smem_dsm_1x4x1", Clusters([1, 4, 1]), "one launch, 3D blocks, halos within clusters of 4 blocks along y from their shared memory";
+        "smem_dsm_1x1x4", Clusters([1, 1, 4]), "one launch, 3D blocks, halos within clusters of 4 blocks along x from their shared memory";
+        "smem_dsm_1x2x2", Clusters([1, 2, 2]), "one launch, 3D blocks, halos within clusters of 2 blocks along y and 2 along x from their shared memory";
+    });
+    variants
 }
 
 /// A pass reads u, v and vp and writes two fields. In the shell it reads eta and phi, and writes
