@@ -31,10 +31,18 @@ pub enum Arithmetic {
     Reordered,
 }
 
-type Record = Box<dyn Fn(&dyn LabCase, Target) -> Result<Plan, Error> + Send + Sync>;
-type Demands = Box<dyn Fn(&dyn LabCase, Target) -> Demand + Send + Sync>;
-type Wins = Box<dyn Fn(&dyn LabCase, Target) -> bool + Send + Sync>;
-type Bytes = Arc<dyn Fn(&dyn LabCase) -> u64 + Send + Sync>;
+/// A fact that a variant knows of any case of its lab, on a machine.
+type OfCase<R> = Arc<dyn Fn(&dyn LabCase, Target) -> R + Send + Sync>;
+
+/// A fact that the variant of this name knows of cases of type `C`. A case of another lab is a
+/// bug, and panics: see [`downcast`].
+fn of_case<C: LabCase, R>(
+    variant: &str,
+    known: impl Fn(&C, Target) -> R + Send + Sync + 'static,
+) -> OfCase<R> {
+    let variant = variant.to_owned();
+    Arc::new(move |case, target| known(downcast(&variant, case), target))
+}
 
 /// A solution of a lab: its name, its kernels, and the plans that it records.
 ///
@@ -64,27 +72,39 @@ pub struct Variant {
     pub is_usual_on_several: bool,
     /// Programs in other languages that do the same.
     pub counterparts: Vec<Counterpart>,
-    record: Record,
-    /// Bytes that it must move, if they are not those of a plain solution.
-    bytes: Option<Bytes>,
+    /// Bytes of `name` before a shape's label.
+    base_len: usize,
+    record: OfCase<Result<Plan, Error>>,
+    /// Bytes that it must move, if they are not those of a plain solution, on any machine.
+    bytes: Option<OfCase<u64>>,
     /// Its demand on a GPU, where its lab states it.
-    demand: Option<Demands>,
+    demand: Option<OfCase<Demand>>,
     /// The cases and machines for which it is the fastest of its lab, if any are known before.
-    wins: Option<Wins>,
+    wins: Option<OfCase<bool>>,
 }
 
 impl Variant {
     /// A variant whose plans this function records, for a case and a machine; it may use fewer
     /// devices. Its results equal the reference's to the last bit, and it must move the bytes of
-    /// [`LabCase::work`].
+    /// [`LabCase::work`]. A name `NAME@LABEL` is that of a variant in a shape.
     pub fn recorded(
         name: impl Into<String>,
         summary: &'static str,
         module: Arc<Module>,
         record: impl Fn(&dyn LabCase, Target) -> Result<Plan, Error> + Send + Sync + 'static,
     ) -> Variant {
+        Variant::of(name.into(), summary, module, Arc::new(record))
+    }
+
+    fn of(
+        name: String,
+        summary: &'static str,
+        module: Arc<Module>,
+        record: OfCase<Result<Plan, Error>>,
+    ) -> Variant {
         Variant {
-            name: name.into(),
+            base_len: name.find(SHAPE).unwrap_or(name.len()),
+            name,
             summary,
             arithmetic: Arithmetic::Exact,
             on_request: false,
@@ -94,7 +114,7 @@ impl Variant {
             is_usual: false,
             is_usual_on_several: false,
             counterparts: Vec::new(),
-            record: Box::new(record),
+            record,
             bytes: None,
             demand: None,
             wins: None,
@@ -109,10 +129,10 @@ impl Variant {
         solution: fn(&C) -> Box<dyn Solution<C::Interface>>,
     ) -> Variant {
         let own = name.to_owned();
-        Variant::recorded(name, summary, module, move |case, target| {
-            let case: &C = downcast(&own, case);
+        let plan = of_case(name, move |case: &C, target| {
             record(&own, case, solution(case).as_ref(), target)
-        })
+        });
+        Variant::of(name.to_owned(), summary, module, plan)
     }
 
     /// Says that results are rounded differently, since it sums in another order.
@@ -140,10 +160,7 @@ impl Variant {
         mut self,
         wins: impl Fn(&C, Target) -> bool + Send + Sync + 'static,
     ) -> Variant {
-        let own = self.name.clone();
-        self.wins = Some(Box::new(move |case, target| {
-            wins(downcast(&own, case), target)
-        }));
+        self.wins = Some(of_case(&self.name, wins));
         self
     }
 
@@ -174,8 +191,7 @@ impl Variant {
         mut self,
         bytes: impl Fn(&C) -> u64 + Send + Sync + 'static,
     ) -> Variant {
-        let own = self.name.clone();
-        self.bytes = Some(Arc::new(move |case| bytes(downcast(&own, case))));
+        self.bytes = Some(of_case(&self.name, move |case: &C, _| bytes(case)));
         self
     }
 
@@ -230,18 +246,16 @@ impl Variant {
             self = self.moving(move |case| bytes(case, &default));
         }
         for shape in in_order(default, space) {
-            let own = format!("{}{SHAPE}{}", self.name, label(&shape));
-            let record = Variant::recorded(
-                own.clone(),
-                self.summary,
-                Arc::clone(&self.module),
-                move |case, target| record::<C>(&own, downcast(&own, case), &shape, target),
-            );
+            let name = format!("{}{SHAPE}{}", self.name, label(&shape));
+            let own = name.clone();
+            let plan = of_case(&name, move |case: &C, target| {
+                record(&own, case, &shape, target)
+            });
             let shaped = Variant {
                 arithmetic: self.arithmetic,
                 on_request: self.on_request,
                 bytes: self.bytes.clone(),
-                ..record
+                ..Variant::of(name, self.summary, Arc::clone(&self.module), plan)
             };
             self.shapes.push(match bytes {
                 Some(bytes) => shaped.moving(move |case| bytes(case, &shape)),
@@ -263,10 +277,8 @@ impl Variant {
         S: Copy + PartialEq + Send + Sync + 'static,
     {
         for (variant, shape) in self.shapes.iter_mut().zip(in_order(default, space)) {
-            let own = variant.name.clone();
-            variant.demand = Some(Box::new(move |case, target| {
-                demand(downcast(&own, case), &shape, target)
-            }));
+            let of_shape = move |case: &C, target| demand(case, &shape, target);
+            variant.demand = Some(of_case(&variant.name, of_shape));
         }
         self
     }
@@ -288,13 +300,12 @@ impl Variant {
 
     /// The label of a variant in a shape: the part of its name after [`SHAPE`].
     pub fn label(&self) -> Option<&str> {
-        Some(self.name.split_once(SHAPE)?.1)
+        self.name.get(self.base_len + SHAPE.len_utf8()..)
     }
 
     /// Its name without a shape's label.
     pub fn base(&self) -> &str {
-        let parts = self.name.split_once(SHAPE);
-        parts.map_or(&self.name, |(base, _)| base)
+        &self.name[..self.base_len]
     }
 
     /// Records its plan of a case, for one device. Its buffers have the names that
@@ -357,7 +368,10 @@ impl Variant {
     pub fn work(&self, case: &dyn LabCase) -> Work {
         let work = case.work();
         Work {
-            bytes: self.bytes.as_ref().map_or(work.bytes, |bytes| bytes(case)),
+            bytes: self
+                .bytes
+                .as_ref()
+                .map_or(work.bytes, |bytes| bytes(case, Target::from(1))),
             ..work
         }
     }
