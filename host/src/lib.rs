@@ -30,6 +30,7 @@
 //! A solution has one file of kernels. Code that several solutions share is in `kernels-gpu/src`,
 //! which students have too.
 
+mod arrays;
 #[cfg(test)]
 mod computed;
 mod double;

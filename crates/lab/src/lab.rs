@@ -81,6 +81,15 @@ pub fn boxed<C: LabCase>(cases: impl IntoIterator<Item = C>) -> Vec<AnyCase> {
     cases.collect()
 }
 
+/// Cases of one lab, each with inputs from a seed that is its number, from 1 on.
+pub fn numbered<C>(
+    cases: impl IntoIterator<Item = C>,
+    seeded: impl Fn(C, Seed) -> C,
+) -> impl Iterator<Item = C> {
+    let cases = cases.into_iter().zip(1..);
+    cases.map(move |(case, number)| seeded(case, Seed::Number(number)))
+}
+
 impl Lab {
     /// Cases that test correctness, quick on the emulated device too.
     pub fn small_cases(&self) -> Vec<AnyCase> {

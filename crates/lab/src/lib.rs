@@ -48,7 +48,7 @@ mod view;
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
-pub use lab::{Lab, Series, boxed, find_lab, find_variant};
+pub use lab::{Lab, Series, boxed, find_lab, find_variant, numbered};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use seed::Seed;

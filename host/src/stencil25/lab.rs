@@ -8,14 +8,14 @@ use kernels_gpu::stencil25::LINE;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Stencil25};
 use super::reference::advance;
-use crate::fill::filled;
+use crate::arrays::{taken, wide};
 use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
-use device::buffer::{NamedBuffers, elements, named, take};
+use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Line, Parameter, Seed,
-    Series, Slice, Values, View, Work, advance_copies, boxed,
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Line, Parameter, Series,
+    Slice, Values, View, Work, advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -41,9 +41,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 4)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
-    small: || boxed(small()),
-    laptop: || boxed(laptop()),
-    large: || boxed(large()),
+    small: || boxed(numbered(small(), Stencil25::random)),
+    laptop: || boxed(numbered(laptop(), Stencil25::random)),
+    large: || boxed(numbered(large(), Stencil25::random)),
 });
 
 const PARAMETERS: &[Parameter] = &[
@@ -93,18 +93,6 @@ fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     Stencil25::with_shell(shape, steps, shell).expect("the lab's own cases are valid")
 }
 
-/// The lab's own cases, each with random arrays from a seed that is its number.
-fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
-    let cases = cases.into_iter().zip(1..);
-    cases
-        .map(|(case, seed)| {
-            case.with_start(Start::Random {
-                seed: Seed::Number(seed),
-            })
-        })
-        .collect()
-}
-
 /// The constant arrays among the buffers of a plan.
 fn medium(buffers: &NamedBuffers) -> Result<Medium<'_>, Error> {
     Ok(Medium {
@@ -113,20 +101,11 @@ fn medium(buffers: &NamedBuffers) -> Result<Medium<'_>, Error> {
     })
 }
 
-/// The fields among the buffers of a plan.
-fn outputs<T>(fields: Fields<T>) -> NamedBuffers
-where
-    device::HostBuffer: From<Vec<T>>,
-{
-    let Fields { u, v, phi } = fields;
-    named([("u", u.into()), ("v", v.into()), ("phi", phi.into())])
-}
-
 fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
-    let steps = values.get("steps")?;
     let model: String = values.get("model")?;
     let model = Model::from_name(&model)
         .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
+    let steps = values.get("steps")?;
     let source = Ricker::of_case(values)?;
     let start = Start::of_case(values)?;
     let dt = match values.given("dt") {
@@ -187,15 +166,15 @@ fn small() -> Vec<Stencil25> {
         Ok(case.with_source_point([1, 12, 0])?.with_first_step(60))
     }));
     cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
-    numbered(cases)
+    cases
 }
 
 fn laptop() -> Vec<Stencil25> {
-    numbered([valid([96; 3], 100, 16)])
+    vec![valid([96; 3], 100, 16)]
 }
 
 fn large() -> Vec<Stencil25> {
-    numbered(LARGE.map(|(n, steps)| valid([n; 3], steps, 16)))
+    LARGE.map(|(n, steps)| valid([n; 3], steps, 16)).into()
 }
 
 impl InterfaceCase for Stencil25 {
@@ -226,7 +205,7 @@ impl LabCase for Stencil25 {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let mut inputs = outputs(self.initial()?);
+        let mut inputs = self.initial()?.into_buffers();
         let (vp, eta) = (self.vp()?, self.eta()?);
         inputs.extend(named([("vp", vp.into()), ("eta", eta.into())]));
         Ok(inputs)
@@ -262,15 +241,11 @@ impl LabCase for Stencil25 {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<Duration, Error> {
-        let mut fields: Fields<f32> = Fields {
-            u: take(buffers, "u")?.try_into()?,
-            v: take(buffers, "v")?.try_into()?,
-            phi: take(buffers, "phi")?.try_into()?,
-        };
+        let mut fields: Fields<f32> = Fields::each(|name| taken(buffers, name))?;
         let began = Instant::now();
         advance(self, medium(buffers)?, &mut fields, cpu, progress);
         let time = began.elapsed();
-        buffers.extend(outputs(fields));
+        buffers.extend(fields.into_buffers());
         Ok(time)
     }
 
@@ -320,18 +295,10 @@ impl LabCase for Stencil25 {
         inputs: &NamedBuffers,
         progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
-        let wide = |name| -> Result<Vec<f64>, Error> {
-            let values: &[f32] = elements(inputs, name)?;
-            Ok(filled(values.len(), |index| values[index].into())?)
-        };
-        let mut fields = Fields {
-            u: wide("u")?,
-            v: wide("v")?,
-            phi: wide("phi")?,
-        };
+        let mut fields = Fields::each(|name| wide(inputs, name))?;
         let medium = medium(inputs)?;
         advance(self, medium, &mut fields, Cpu::Parallel, progress);
-        Ok(Some(outputs(fields)))
+        Ok(Some(fields.into_buffers()))
     }
 
     /// A case of more than a few million points is replaced by some tens of points along each axis,

@@ -3,10 +3,11 @@
 use kernels_gpu::stencil25::{Coefficients, Grid};
 
 use super::model::{self, Absorption, Array, Model, first_point, for_rows};
+use crate::arrays::named_arrays;
 use crate::fill::zeros;
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
-use lab::CaseError;
+use lab::{CaseError, Seed};
 
 /// The fields that change, in the layout of [`Grid`].
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Fields<T> {
     /// The shell's auxiliary field.
     pub phi: Vec<T>,
 }
+
+named_arrays!(Fields<T> of T { u, v, phi });
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -204,6 +207,11 @@ impl Stencil25 {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Stencil25 {
         Stencil25 { start, ..self }
+    }
+
+    /// Starts from random fields of this seed.
+    pub(crate) fn random(self, seed: Seed) -> Stencil25 {
+        self.with_start(Start::Random { seed })
     }
 
     /// Numbers timesteps from `first_step`. The source depends on the number.

@@ -7,12 +7,14 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene as _};
 
 use super::problem::{Fields, Start, Wave2d};
 use super::reference::{advance, advance_fused};
+use crate::arrays::{taken, wide};
+use crate::fill::copied;
 use crate::kernels::kernels_of;
-use device::buffer::{NamedBuffers, elements, named, take};
+use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Slice, Values,
-    View, Work, advance_copies, boxed,
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Series, Slice, Values, View,
+    Work, advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -37,9 +39,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Wave2d::new(n, n, 1, AnyScene::NAMES[0])?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
-    small: || boxed(small()),
-    laptop: || boxed(laptop()),
-    large: || boxed(large()),
+    small: || boxed(numbered(small(), Wave2d::random)),
+    laptop: || boxed(numbered(laptop(), Wave2d::random)),
+    large: || boxed(numbered(large(), Wave2d::random)),
 });
 
 const PARAMETERS: &[Parameter] = &[
@@ -60,16 +62,9 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The lab's own cases, each with random fields from a seed that is its number.
-fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
-    let case = |((n_x, n_y, steps, scene, k), seed)| {
-        let case = Wave2d::new(n_x, n_y, steps, scene)?.with_k(k)?;
-        Ok(case.with_start(Start::Random {
-            seed: Seed::Number(seed),
-        }))
-    };
-    let cases: Result<_, CaseError> = cases.into_iter().zip(1..).map(case).collect();
-    cases.expect("the lab's own cases are valid")
+fn valid(n_x: u32, n_y: u32, steps: u32, scene: &str, k: f32) -> Wave2d {
+    let case = Wave2d::new(n_x, n_y, steps, scene).and_then(|case| case.with_k(k));
+    case.expect("the lab's own cases are valid")
 }
 
 fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
@@ -98,7 +93,7 @@ fn small() -> Vec<Wave2d> {
         (33, 9, 11),
         (129, 65, 7),
     ] {
-        cases.push((n_x, n_y, steps, "point-source", 0.25));
+        cases.push(valid(n_x, n_y, steps, "point-source", 0.25));
     }
     for scene in AnyScene::NAMES {
         for (n_x, n_y, steps) in [
@@ -108,26 +103,24 @@ fn small() -> Vec<Wave2d> {
             (200, 201, 1),
             (201, 201, 17),
         ] {
-            cases.push((n_x, n_y, steps, scene, 0.25));
+            cases.push(valid(n_x, n_y, steps, scene, 0.25));
         }
     }
     // A case at the limit of stability, with a last step in the middle of the source's rise.
-    cases.push((201, 200, 100, "double-slit", 0.5));
-    numbered(cases)
+    cases.push(valid(201, 200, 100, "double-slit", 0.5));
+    cases
 }
 
 fn laptop() -> Vec<Wave2d> {
-    numbered(vec![(1001, 1001, 200, "point-source", 0.25)])
+    vec![valid(1001, 1001, 200, "point-source", 0.25)]
 }
 
 fn large() -> Vec<Wave2d> {
     // The second fits into one cluster.
     let sizes = [(3201, 12_800), (201, 10_000)];
-    numbered(
-        sizes
-            .map(|(n, steps)| (n, n, steps, "point-source", 0.25))
-            .into(),
-    )
+    sizes
+        .map(|(n, steps)| valid(n, n, steps, "point-source", 0.25))
+        .into()
 }
 
 impl InterfaceCase for Wave2d {
@@ -151,8 +144,7 @@ impl LabCase for Wave2d {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let Fields { u0, u1 } = self.initial()?;
-        Ok(named([("u0", u0.into()), ("u1", u1.into())]))
+        Ok(self.initial()?.into_buffers())
     }
 
     fn reference_from(
@@ -183,14 +175,11 @@ impl LabCase for Wave2d {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<Duration, Error> {
-        let mut fields: Fields<f32> = Fields {
-            u0: take(buffers, "u0")?.try_into()?,
-            u1: take(buffers, "u1")?.try_into()?,
-        };
+        let mut fields: Fields<f32> = Fields::each(|name| taken(buffers, name))?;
         let began = Instant::now();
         advance(self, &mut fields, cpu, progress);
         let time = began.elapsed();
-        buffers.extend(named([("u0", fields.u0.into()), ("u1", fields.u1.into())]));
+        buffers.extend(fields.into_buffers());
         Ok(time)
     }
 
@@ -225,27 +214,15 @@ impl LabCase for Wave2d {
         inputs: &NamedBuffers,
         progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
-        let wide = |name| -> Result<Vec<f64>, Error> {
-            let values: &[f32] = elements(inputs, name)?;
-            Ok(values.iter().map(|&value| value.into()).collect())
-        };
-        let mut fields = Fields {
-            u0: wide("u0")?,
-            u1: wide("u1")?,
-        };
+        let mut fields = Fields::each(|name| wide(inputs, name))?;
         advance(self, &mut fields, Cpu::Parallel, progress);
-        let fields = named([("u0", fields.u0.into()), ("u1", fields.u1.into())]);
-        Ok(Some(fields))
+        Ok(Some(fields.into_buffers()))
     }
 
     fn fused_reference(&self, inputs: &NamedBuffers) -> Result<Option<NamedBuffers>, Error> {
-        let mut fields: Fields<f32> = Fields {
-            u0: elements(inputs, "u0")?.to_vec(),
-            u1: elements(inputs, "u1")?.to_vec(),
-        };
+        let mut fields = Fields::each(|name| Ok(copied(elements(inputs, name)?)?))?;
         advance_fused(self, &mut fields);
-        let fields = named([("u0", fields.u0.into()), ("u1", fields.u1.into())]);
-        Ok(Some(fields))
+        Ok(Some(fields.into_buffers()))
     }
 
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {

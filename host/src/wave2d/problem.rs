@@ -2,6 +2,7 @@
 
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
+use crate::arrays::named_arrays;
 use crate::fill::zeros;
 use crate::random::{Stream, uniform_f32};
 use device::buffer::BufferError;
@@ -28,6 +29,8 @@ pub struct Fields<T> {
     /// The last field.
     pub u1: Vec<T>,
 }
+
+named_arrays!(Fields<T> of T { u0, u1 });
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +117,11 @@ impl Wave2d {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave2d {
         Wave2d { start, ..self }
+    }
+
+    /// Starts from random fields of this seed.
+    pub(crate) fn random(self, seed: Seed) -> Wave2d {
+        self.with_start(Start::Random { seed })
     }
 
     /// Numbers timesteps from `first_step`. The scene's source depends on the number.

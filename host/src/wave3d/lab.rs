@@ -8,14 +8,15 @@ use kernels_gpu::wave3d::Domain;
 use super::medium::{Coefficients, Model};
 use super::problem::{Fields, Wave3d};
 use super::reference::{advance, oracle};
+use crate::arrays::taken;
 use crate::fill::copied;
 use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
-use device::buffer::{NamedBuffers, elements, named, take};
+use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series,
-    Values, View, Work, advance_copies, boxed,
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Series, Values,
+    View, Work, advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -40,9 +41,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Wave3d::new([n; 3], 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
-    small: || boxed(small()),
-    laptop: || boxed(laptop()),
-    large: || boxed(large()),
+    small: || boxed(numbered(small(), Wave3d::random)),
+    laptop: || boxed(numbered(laptop(), Wave3d::random)),
+    large: || boxed(numbered(large(), Wave3d::random)),
 });
 
 const PARAMETERS: &[Parameter] = &[
@@ -100,32 +101,6 @@ const LARGE: [[u32; 3]; 17] = [
 
 fn valid(shape: [u32; 3], steps: u32) -> Wave3d {
     Wave3d::new(shape, steps).expect("the lab's own cases are valid")
-}
-
-/// The lab's own cases, each with random fields from a seed that is its number.
-fn numbered(cases: impl IntoIterator<Item = Wave3d>) -> Vec<Wave3d> {
-    let cases = cases.into_iter().zip(1..);
-    cases
-        .map(|(case, seed)| {
-            case.with_start(Start::Random {
-                seed: Seed::Number(seed),
-            })
-        })
-        .collect()
-}
-
-/// The contents of a plan's buffers.
-fn fields(buffers: &NamedBuffers) -> Result<(Fields, Coefficients), Error> {
-    let buffer = |name| copied(elements(buffers, name)?);
-    let fields = Fields {
-        u_prev: buffer("u_prev")?,
-        u: buffer("u")?,
-    };
-    let coefficients = Coefficients {
-        c2: buffer("c2")?,
-        d: buffer("d")?,
-    };
-    Ok((fields, coefficients))
 }
 
 fn from_values(values: &Values<'_>) -> Result<Wave3d, CaseError> {
@@ -187,11 +162,11 @@ fn small() -> Vec<Wave3d> {
     }));
     cases.push(other([13, 15, 17], 5, &|case| case.with_damping(0.0)));
     cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
-    numbered(cases)
+    cases
 }
 
 fn laptop() -> Vec<Wave3d> {
-    numbered([valid([128, 128, 128], 100)])
+    vec![valid([128, 128, 128], 100)]
 }
 
 fn large() -> Vec<Wave3d> {
@@ -204,7 +179,7 @@ fn large() -> Vec<Wave3d> {
             100
         }
     };
-    numbered(LARGE.map(|shape| valid(shape, steps(shape))))
+    LARGE.map(|shape| valid(shape, steps(shape))).into()
 }
 
 impl InterfaceCase for Wave3d {
@@ -231,14 +206,9 @@ impl LabCase for Wave3d {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let Fields { u_prev, u } = self.initial()?;
-        let Coefficients { c2, d } = self.coefficients();
-        Ok(named([
-            ("u_prev", u_prev.into()),
-            ("u", u.into()),
-            ("c2", c2.into()),
-            ("d", d.into()),
-        ]))
+        let mut inputs = self.initial()?.into_buffers();
+        inputs.extend(self.coefficients().into_buffers());
+        Ok(inputs)
     }
 
     fn reference_from(
@@ -270,23 +240,13 @@ impl LabCase for Wave3d {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<Duration, Error> {
-        let mut fields = Fields {
-            u_prev: take(buffers, "u_prev")?.try_into()?,
-            u: take(buffers, "u")?.try_into()?,
-        };
-        let coefficients = Coefficients {
-            c2: take(buffers, "c2")?.try_into()?,
-            d: take(buffers, "d")?.try_into()?,
-        };
+        let mut fields = Fields::each(|name| taken(buffers, name))?;
+        let coefficients = Coefficients::each(|name| taken(buffers, name))?;
         let began = Instant::now();
         advance(self, &coefficients, &mut fields, cpu, progress);
         let time = began.elapsed();
-        buffers.extend(named([
-            ("u_prev", fields.u_prev.into()),
-            ("u", fields.u.into()),
-            ("c2", coefficients.c2.into()),
-            ("d", coefficients.d.into()),
-        ]));
+        buffers.extend(fields.into_buffers());
+        buffers.extend(coefficients.into_buffers());
         Ok(time)
     }
 
@@ -314,9 +274,10 @@ impl LabCase for Wave3d {
         inputs: &NamedBuffers,
         progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
-        let (fields, coefficients) = fields(inputs)?;
-        let Fields { u_prev, u } = oracle(self, &coefficients, &fields, progress);
-        Ok(Some(named([("u_prev", u_prev.into()), ("u", u.into())])))
+        let copy = |name| Ok(copied(elements(inputs, name)?)?);
+        let (fields, coefficients) = (Fields::each(copy)?, Coefficients::each(copy)?);
+        let exact = oracle(self, &coefficients, &fields, progress);
+        Ok(Some(exact.into_buffers()))
     }
 
     fn axes(&self, buffer: &str) -> Vec<(&'static str, u64)> {

@@ -3,6 +3,7 @@
 use kernels_gpu::wave3d::{Domain, LAYER};
 use lab::Seed;
 
+use crate::arrays::named_arrays;
 use crate::random::Uniform;
 
 /// A model of the wave's speed by depth.
@@ -64,6 +65,8 @@ pub struct Coefficients {
     /// d in 1/s, by i n_y + j.
     pub d: Vec<f64>,
 }
+
+named_arrays!(Coefficients of f64 { c2, d });
 
 impl Coefficients {
     /// The coefficients of `model` with layers whose damping rises quadratically to `peak` (in 1/s)

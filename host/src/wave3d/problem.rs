@@ -5,6 +5,7 @@ use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::Scheme;
 
 use super::medium::{Coefficients, Model};
+use crate::arrays::named_arrays;
 use crate::fill::zeros;
 use crate::random::{Stream, unit_f64};
 use crate::seismic::{Ricker, Start, rounded_down};
@@ -19,6 +20,8 @@ pub struct Fields {
     /// The last field.
     pub u: Vec<f64>,
 }
+
+named_arrays!(Fields of f64 { u_prev, u });
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,6 +165,11 @@ impl Wave3d {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave3d {
         Wave3d { start, ..self }
+    }
+
+    /// Starts from random fields of this seed.
+    pub(crate) fn random(self, seed: Seed) -> Wave3d {
+        self.with_start(Start::Random { seed })
     }
 
     /// Numbers timesteps from `first_step`. The source depends on the number.
