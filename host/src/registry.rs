@@ -29,7 +29,7 @@ pub fn find_lab(name: &str) -> Result<&'static Lab, CaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::{LabCase, Variant};
+    use lab::{LabCase, Shown, Variant};
 
     #[test]
     fn axes_and_places_of_every_buffer_agree() {
@@ -125,6 +125,41 @@ mod tests {
         matadd: grid2d_block2d_32x32, on several none
         membench: coalesced_load, on several none
         ");
+    }
+
+    #[test]
+    fn a_run_shows_what_a_case_has() {
+        for lab in labs() {
+            let Some(running) = &lab.running else {
+                continue;
+            };
+            let case = lab.small_cases().remove(0);
+            let view = case.view().expect("a lab that is run has a field to see");
+            assert!(lab.outputs.contains(&view.lattice.name), "{}", lab.name);
+            assert!(case.timesteps().is_some() && lab.steps_parameter().is_some());
+            let (slice, line) = (view.slice.is_some(), view.line.is_some());
+            match running.shown {
+                Shown::Chunks(chunks) => {
+                    assert_eq!(chunks.film.is_some(), slice, "{}: film", lab.name);
+                    assert_eq!(chunks.receivers.is_some(), line, "{}: receivers", lab.name);
+                }
+                Shown::Last(last) => {
+                    let quoted = case.quoted_bytes();
+                    assert_eq!(last.quoted.is_some(), quoted.is_some(), "{}", lab.name);
+                }
+            }
+            let together = running.together.map_or(&[][..], |flag| flag.parameters);
+            let file = running.file.map(|file| file.name);
+            let defaults = running.defaults.iter().map(|(name, _)| *name);
+            for name in defaults.chain(together.iter().copied()).chain(file) {
+                let mut known = lab.parameters.iter();
+                assert!(
+                    known.any(|known| known.name == name),
+                    "{}: {name}",
+                    lab.name
+                );
+            }
+        }
     }
 
     #[test]

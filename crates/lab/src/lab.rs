@@ -8,11 +8,12 @@ use plan::{InterfaceInfo, Plan};
 
 use crate::case::LabCase;
 use crate::params::{CaseError, CaseParams, Parameter, Values};
+use crate::running::Running;
 use crate::seed::Seed;
 use crate::variant::{SHAPE, Variant};
 
 /// Any case.
-type AnyCase = Box<dyn LabCase>;
+pub(crate) type AnyCase = Box<dyn LabCase>;
 
 /// A problem family.
 pub struct Lab {
@@ -47,6 +48,8 @@ pub struct Lab {
     pub from_values: fn(&Values<'_>) -> Result<AnyCase, CaseError>,
     /// Refuses parameters that would keep the inputs from following the seed.
     pub check_seedable: fn(&CaseParams) -> Result<(), CaseError>,
+    /// How `harness run` runs it, for a lab with timesteps that is run.
+    pub running: Option<Running>,
     /// Makes [`Lab::small_cases`].
     pub small: fn() -> Vec<AnyCase>,
     /// Makes [`Lab::laptop_cases`].

@@ -26,7 +26,8 @@
 //! 4. `lab`: a lab, and lookups by name;
 //! 5. `peer`: programs in other languages beside a variant;
 //! 6. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 7. `view`: the parts of a case that are drawn and saved;
+//! 7. `view`: the parts of a case that are drawn and saved; `running`: how `harness run` runs a lab
+//!    and shows it; `convergence`: up to a tolerance;
 //! 8. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
 //!
 //! # Limits
@@ -34,6 +35,7 @@
 //! A variant takes cases of its own lab only: any other is a bug, and panics.
 
 mod case;
+mod convergence;
 mod counted;
 mod demand;
 mod lab;
@@ -41,16 +43,21 @@ pub mod occupancy;
 mod params;
 mod peer;
 pub mod run;
+mod running;
 mod seed;
 mod variant;
 mod view;
 
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
+pub use convergence::{By, Convergence, Stop};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, Series, boxed, find_lab, find_variant, numbered};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
+pub use running::{
+    Chunks, Converge, Converging, Film, FromFile, Last, Receiving, Running, Shown, Together,
+};
 pub use seed::Seed;
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};
 pub use view::{Lattice, Line, Slice, View};

@@ -78,6 +78,9 @@ pub struct Line {
     pub stride: u32,
     /// How many there are, at least 1.
     pub len: u32,
+    /// The kernel that gathers such a line: its arguments are the buffer, `first`, `stride`, where
+    /// the values go, and `len`; it has a thread for each of them.
+    pub gather: &'static str,
     /// Depths, and elements from one to the next.
     pub depths: (u32, u32),
     /// The depth if none is given.

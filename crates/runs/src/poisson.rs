@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use device::Device;
 use device::buffer::replace;
 use device::check::find;
-use host::poisson::{LAB, Poisson, Stop, to_tolerance, to_tolerance_on_cpu};
-use lab::{Cpu, Lab, LabCase};
+use host::poisson::{LAB, Poisson, to_tolerance, to_tolerance_on_cpu};
+use lab::{Cpu, Lab, LabCase, Stop};
 
 use select::catalogue::Submitted;
 

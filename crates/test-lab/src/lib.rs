@@ -11,8 +11,10 @@ use device::{
     CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
     Module, NamedBuffers, Session, Timing, check,
 };
-use device::{DeviceError, DriverError, Preparation, Segments, Spills, TimedSession};
-use lab::{Cpu, Lab, LabCase, Parameter, Series, Variant, Work, boxed, downcast};
+use device::{DeviceError, DriverError, Segments, Spills};
+use lab::{
+    Cpu, Lab, LabCase, Lattice, Parameter, Running, Series, Variant, View, Work, boxed, downcast,
+};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
 use select::devices::Machine;
@@ -96,6 +98,10 @@ fn doubling(variants: Vec<Variant>) -> Lab {
         of_extent: |n| Ok(Box::new(numbers(n as usize, 1))),
         from_values: |values| Ok(Box::new(numbers(values.get("n")?, values.get("steps")?))),
         check_seedable: |_| Ok(()),
+        running: Some(Running::in_chunks(
+            "doubles numbers",
+            "lengths in numbers and times in steps",
+        )),
         small: || boxed([numbers(1, 0), numbers(8, 3)]),
         laptop: || boxed([numbers(100, 10)]),
         large: || boxed([numbers(1000, 20)]),
@@ -243,6 +249,15 @@ impl LabCase for Numbers {
     ) -> Result<Duration, Error> {
         *buffers = self.reference_from(buffers, cpu, progress)?;
         Ok(Duration::from_millis(10 * self.steps))
+    }
+
+    fn view(&self) -> Option<View> {
+        Some(View {
+            lattice: Lattice::new("x", vec![("x", self.n as u64)], 0.0, 1.0),
+            timestep: 1.0,
+            slice: None,
+            line: None,
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {

@@ -50,6 +50,7 @@ pub static TRIPLING: LazyLock<Lab> = LazyLock::new(|| {
             Ok(Box::new(Numbers { blocks }))
         },
         check_seedable: |_| Ok(()),
+        running: None,
         small: || boxed([1, 2].map(|blocks| Numbers { blocks })),
         laptop: || boxed([Numbers { blocks: 12 }]),
         large: || boxed([Numbers { blocks: 128 }]),

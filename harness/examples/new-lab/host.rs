@@ -14,8 +14,8 @@ use crate::random;
 use device::buffer::{NamedBuffers, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
-    advance_copies, boxed,
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Running, Seed, Series, Values,
+    View, Work, advance_copies, boxed,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -38,6 +38,11 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Heat1d::new(n, 1, K)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
+    // TODO(lab): one line for `harness run`, and the units of its files.
+    running: Some(Running::in_chunks(
+        "heat in a rod: cell updates a second, and the temperatures as files",
+        "lengths in cells and times in timesteps",
+    )),
     small: || boxed(small()),
     laptop: || boxed(numbered(&[(1 << 22, 50)])),
     large: || boxed(numbered(&[(1 << 26, 100)])),
@@ -206,6 +211,15 @@ impl LabCase for Heat1d {
         let time = began.elapsed();
         buffers.extend(named([("u", u.into())]));
         Ok(time)
+    }
+
+    fn view(&self) -> Option<View> {
+        Some(View {
+            lattice: Lattice::new("u", self.axes("u"), 0.0, 1.0),
+            timestep: 1.0,
+            slice: None,
+            line: None,
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {

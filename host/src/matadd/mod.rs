@@ -42,6 +42,7 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(MatAdd::new(n, n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
+    running: None,
     small: || boxed(small()),
     laptop: || boxed(laptop()),
     large: || boxed(large()),

@@ -32,6 +32,7 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(MemBench::new(n, 1, 256, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
+    running: None,
     small: || boxed(small()),
     laptop: || boxed(laptop()),
     large: || boxed(large()),

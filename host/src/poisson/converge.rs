@@ -4,6 +4,8 @@
 //! all devices and both CPU references stop at the same iteration. Except for rounding, it never
 //! grows from one iteration to the next, since an average of differences is at most the largest of
 //! them. A check every few iterations therefore finds the end at most those few iterations late.
+//! A check takes about as long as an iteration (it reads two fields), and a few more bytes where
+//! the number of iterations before it is odd.
 
 use std::time::{Duration, Instant};
 
@@ -12,110 +14,13 @@ use kernels_gpu::poisson::{Grid, max_change};
 use super::problem::Poisson;
 use super::reference::{Box3, Jacobi};
 use crate::kernels::kernels_of;
+use device::Device;
 use device::buffer::HostBuffer;
 use device::error::Error;
-use device::{Device, Timing};
-use lab::{CaseError, Cpu, Variant};
+use lab::{CaseError, Convergence, Cpu, Stop, Variant};
 use plan::args;
 use plan::{Element, LaunchConfig, Plan};
 use terminal::progress::Progress;
-
-/// The rule for stopping.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stop {
-    tolerance: f64,
-    check_every: u32,
-}
-
-impl Stop {
-    /// Checks the change after every `check_every` iterations, and stops if no point changes by
-    /// more than `tolerance`.
-    ///
-    /// A check takes about as long as an iteration (it reads two fields), and a few more bytes if
-    /// `check_every` is odd.
-    ///
-    /// # Errors
-    ///
-    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a
-    /// `check_every` of 0.
-    pub fn new(tolerance: f64, check_every: u32) -> Result<Stop, CaseError> {
-        if !(tolerance > 0.0 && tolerance.is_finite()) {
-            return Err(CaseError::invalid(
-                "tolerance",
-                tolerance,
-                "a finite number above 0: the largest change of a point in one iteration",
-            ));
-        }
-        if check_every == 0 {
-            return Err(CaseError::invalid(
-                "check_every",
-                0,
-                "iterations from one look at the change to the next, at least 1",
-            ));
-        }
-        Ok(Stop {
-            tolerance,
-            check_every,
-        })
-    }
-
-    /// The tolerance.
-    pub fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
-
-    /// Iterations from one check to the next.
-    pub fn check_every(&self) -> u32 {
-        self.check_every
-    }
-
-    /// The iterations between checks, in order: `check_every` as often as it fits into `all`, then
-    /// the rest.
-    fn chunks(&self, all: u32) -> impl Iterator<Item = u32> + use<> {
-        let whole = std::iter::repeat_n(self.check_every, (all / self.check_every) as usize);
-        let rest = all % self.check_every;
-        whole.chain((rest > 0).then_some(rest))
-    }
-}
-
-/// The end of the iteration.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Convergence {
-    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of
-    /// iterations, which is the limit.
-    pub iterations: u32,
-    /// The largest change of a point in the last of them; infinite if there was none.
-    pub change: f64,
-    /// Whether the change is within the tolerance.
-    pub reached: bool,
-    /// u after them: N^3 values of `f64`.
-    pub u: HostBuffer,
-    /// The time of iterations and checks, without allocation, transfers of u, and recording.
-    pub timing: Timing,
-}
-
-impl Convergence {
-    fn start(u: HostBuffer, device: Option<Duration>) -> Convergence {
-        Convergence {
-            iterations: 0,
-            change: f64::INFINITY,
-            reached: false,
-            u,
-            timing: Timing {
-                device,
-                host: Duration::ZERO,
-            },
-        }
-    }
-
-    /// Records the result of a check.
-    fn looked(&mut self, iterations: u32, change: f64, stop: &Stop) {
-        self.iterations += iterations;
-        self.change = change;
-        // NaN is not within any tolerance.
-        self.reached = change <= stop.tolerance;
-    }
-}
 
 /// Iterates on the CPU until `stop` says so, or the problem's iterations are done.
 ///

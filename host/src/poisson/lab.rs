@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use super::converge::{to_tolerance, to_tolerance_on_cpu};
 use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View,
-    Work, advance_copies, boxed,
+    By, CaseError, Converging, Cpu, InterfaceCase, Lab, LabCase, Last, Lattice, Parameter, Running,
+    Seed, Series, Shown, Values, View, Work, advance_copies, boxed, downcast,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -35,6 +36,25 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Poisson::new(n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
+    running: Some(Running::shown(
+        "Poisson's equation in a cube: times, iterations to a tolerance, the field as .npy or .vti",
+        Shown::Last(Last {
+            quoted: Some(("24 K N^3 / t", "the usual figure, of three arrays")),
+            converging: Some(Converging {
+                summary: "Stop when an iteration changes no point by more than this, at the latest after --iterations; \
+                          exit code 1 if they are too few",
+                run: |case, by, stop, progress| {
+                    let problem = downcast::<Poisson>("run", case);
+                    match by {
+                        By::Cpu(cpu) => to_tolerance_on_cpu(problem, stop, cpu, progress),
+                        By::Device(device, variant) => {
+                            to_tolerance(device, problem, variant, stop, progress)
+                        }
+                    }
+                },
+            }),
+        }),
+    )),
     small: || boxed(small()),
     laptop: || boxed(laptop()),
     large: || boxed(large()),

@@ -14,8 +14,9 @@ use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Line, Parameter, Series,
-    Slice, Values, View, Work, advance_copies, boxed, numbered,
+    CaseError, CaseParams, Chunks, Cpu, Film, FromFile, InterfaceCase, Lab, LabCase, Lattice, Line,
+    Parameter, Receiving, Running, Series, Shown, Slice, Together, Values, View, Work,
+    advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -41,6 +42,44 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 4)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
+    running: Some(Running {
+        defaults: &[
+            ("n_x", "256"),
+            ("n_y", "256"),
+            ("n_z", "256"),
+            ("steps", "500"),
+            ("start", "rest"),
+        ],
+        together: Some(Together {
+            flag: "spacing",
+            value: "METRES",
+            summary: "Grid spacing in metres: one number, or three for x, y and z",
+            parameters: &["dx", "dy", "dz"],
+        }),
+        file: Some(FromFile {
+            name: "model",
+            summary: "The wave's speed: layers, uniform, or a .npy of n_x * n_y * n_z speeds in m/s, z contiguous, \
+                      which gives the shape, too",
+            words: &Model::NAMES,
+            case: |values, speeds| Ok(Box::new(of_model(values, Model::Given(speeds.into()))?)),
+        }),
+        ..Running::shown(
+            "Seismic wave in f32: rates, energy, fields for ParaView, a film of a slice, a seismogram",
+            Shown::Chunks(Chunks {
+                period: None,
+                units: "lengths in metres and times in seconds",
+                film: Some(Film {
+                    summary: "a film of the slice through the source, x across and z down",
+                    frames: 20,
+                    fps: 10,
+                }),
+                receivers: Some(Receiving {
+                    along: "x",
+                    depth: "just below the shell",
+                }),
+            }),
+        )
+    }),
     small: || boxed(numbered(small(), Stencil25::random)),
     laptop: || boxed(numbered(laptop(), Stencil25::random)),
     large: || boxed(numbered(large(), Stencil25::random)),
@@ -105,6 +144,11 @@ fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
     let model: String = values.get("model")?;
     let model = Model::from_name(&model)
         .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
+    of_model(values, model)
+}
+
+/// The case with this model, and everything else as the values say.
+fn of_model(values: &Values<'_>, model: Model) -> Result<Stencil25, CaseError> {
     let steps = values.get("steps")?;
     let source = Ricker::of_case(values)?;
     let start = Start::of_case(values)?;
@@ -273,6 +317,7 @@ impl LabCase for Stencil25 {
                 first: grid.index(shell, y, 0),
                 stride: grid.stride_x(),
                 len: grid.n_x - 2 * shell,
+                gather: "stencil25_gather",
                 depths: (grid.n_z, 1),
                 depth: shell,
             }),

@@ -13,8 +13,8 @@ use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Series, Slice, Values, View,
-    Work, advance_copies, boxed, numbered,
+    CaseError, Chunks, Cpu, Film, InterfaceCase, Lab, LabCase, Lattice, Parameter, Running, Series,
+    Shown, Slice, Values, View, Work, advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -39,6 +39,28 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Wave2d::new(n, n, 1, AnyScene::NAMES[0])?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
+    running: Some(Running {
+        defaults: &[
+            ("n_x", "400"),
+            ("n_y", "300"),
+            ("steps", "1200"),
+            ("scene", "double-slit"),
+            ("seed", "rest"),
+        ],
+        ..Running::shown(
+            "2D wave with walls and sources: a film, the fields as .npy or .vti, cell updates a second",
+            Shown::Chunks(Chunks {
+                period: None,
+                units: "lengths in cells and times in timesteps",
+                film: Some(Film {
+                    summary: "a film",
+                    frames: 100,
+                    fps: 25,
+                }),
+                receivers: None,
+            }),
+        )
+    }),
     small: || boxed(numbered(small(), Wave2d::random)),
     laptop: || boxed(numbered(laptop(), Wave2d::random)),
     large: || boxed(numbered(large(), Wave2d::random)),

@@ -15,8 +15,8 @@ use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Series, Values,
-    View, Work, advance_copies, boxed, numbered,
+    CaseError, CaseParams, Chunks, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Running,
+    Series, Shown, Values, View, Work, advance_copies, boxed, numbered,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -41,6 +41,23 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     of_extent: |n| Ok(Box::new(Wave3d::new([n; 3], 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
+    running: Some(Running {
+        defaults: &[
+            ("n_x", "256"),
+            ("n_y", "256"),
+            ("n_z", "256"),
+            ("start", "rest"),
+        ],
+        ..Running::shown(
+            "3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView",
+            Shown::Chunks(Chunks {
+                period: Some(100),
+                units: "lengths in metres and times in seconds",
+                film: None,
+                receivers: None,
+            }),
+        )
+    }),
     small: || boxed(numbered(small(), Wave3d::random)),
     laptop: || boxed(numbered(laptop(), Wave3d::random)),
     large: || boxed(numbered(large(), Wave3d::random)),

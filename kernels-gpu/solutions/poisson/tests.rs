@@ -9,10 +9,10 @@ use super::fast::launch as fast;
 use super::fast_single::launch as fast_single;
 use super::stored_source::kernels::no_branches_block;
 use crate::computed::assert_computes;
-use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
+use crate::poisson::{LAB, Poisson, Start, to_tolerance, to_tolerance_on_cpu};
 use device::validate::validate;
 use device::{EmulatedDevice, LaunchLimits};
-use lab::{Cpu, InterfaceCase, LabCase, Variant};
+use lab::{Cpu, InterfaceCase, LabCase, Stop, Variant};
 use plan::{Command, Target};
 use terminal::progress::NoProgress;
 
