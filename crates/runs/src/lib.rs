@@ -22,7 +22,7 @@
 //! | `receivers.rs` | samples along a line, taken between launches |
 //! | `ranks.rs` | several processes that compute together |
 //! | `poisson.rs` | iterations up to a tolerance |
-//! | `matadd.rs`, `membench.rs` | instruments: which thread has which element; latency and bandwidth |
+//! | `instruments.rs` | which thread has which element; latency and bandwidth: labs without timesteps |
 //!
 //! # Limits
 //!
@@ -30,8 +30,7 @@
 
 pub mod field_files;
 pub mod flags;
-mod matadd;
-pub mod membench;
+mod instruments;
 mod npy;
 pub mod parameters;
 mod pictures;
@@ -51,6 +50,7 @@ use clap::{Args, Subcommand};
 use select::catalogue::{SubmissionArg, Submitted};
 
 use exit::{CommandError, Ending};
+use instruments::Instrument;
 use terminal::stdout::Out;
 
 /// The arguments of `harness run`.
@@ -70,11 +70,8 @@ enum RunLab {
     Wave2d(wave2d::Wave2dArgs),
     /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
     Wave3d(wave3d::Wave3dArgs),
-    /// Matrix addition: which thread of a launch gets which element
-    Matadd(matadd::MataddArgs),
-    /// Latency and bandwidth of each level of a GPU's memory, with a plot; coalesced and other
-    /// loads
-    Membench(membench::MembenchArgs),
+    #[command(flatten)]
+    Instrument(Instrument),
 }
 
 /// Runs the problem.
@@ -93,8 +90,7 @@ pub fn run(
         RunLab::Stencil25(args) => stencil25::run(args, submitted, out),
         RunLab::Wave2d(args) => wave2d::run(args, submitted, out),
         RunLab::Wave3d(args) => wave3d::run(args, submitted, out),
-        RunLab::Matadd(args) => matadd::run(args, submitted, out),
-        RunLab::Membench(args) => membench::run(args, out),
+        RunLab::Instrument(instrument) => instrument.run(submitted, out),
     }
 }
 
@@ -106,8 +102,7 @@ impl RunArgs {
             RunLab::Stencil25(args) => ("stencil25", args.device.own()),
             RunLab::Wave2d(args) => ("wave2d", args.device.own()),
             RunLab::Wave3d(args) => ("wave3d", args.device.own()),
-            RunLab::Matadd(args) => ("matadd", args.own()),
-            RunLab::Membench(_) => return None,
+            RunLab::Instrument(instrument) => return instrument.own(),
         })
     }
 }

@@ -8,7 +8,7 @@ use lab::{Variant, find_variant};
 use plan::LaunchConfig;
 use serde::Serialize;
 
-use super::flags::Extents;
+use crate::flags::Extents;
 use exit::{CommandError, Ending};
 use select::catalogue::{self, SubmissionArg, Submitted, needs_solutions};
 use select::devices::{DeviceName, Machine, Named, Wanted};
