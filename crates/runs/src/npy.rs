@@ -14,20 +14,21 @@ use output_files::input::{open, unreadable};
 /// # Errors
 ///
 /// [`CommandError::Input`] for a file that cannot be read, is none of NumPy's, is cut short or too
-/// long, or holds something else than little-endian `f32` or `f64` in C order, of `N` axes: with
-/// the file's name, and what to do.
-pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f32>), CommandError> {
+/// long, or holds something else than little-endian `f32` or `f64` in C order, of other
+/// than `axes` axes: with the file's name, and what to do.
+pub fn read(flag: &str, path: &Path, axes: usize) -> Result<(Vec<u32>, Vec<f32>), CommandError> {
     let fail = |reason: String| CommandError::Input(format!("{flag} {}: {reason}", path.display()));
     let opened = open(path).and_then(|file| Ok((file.metadata()?, file)));
     let (bytes, file) = opened.map_err(|error| fail(unreadable(&error)))?;
-    read_from(BufReader::new(file), bytes.len()).map_err(fail)
+    read_from(BufReader::new(file), bytes.len(), axes).map_err(fail)
 }
 
 /// Reads an array of NumPy's and its shape from any reader of `file_bytes` bytes.
-fn read_from<const N: usize>(
+fn read_from(
     mut from: impl Read,
     file_bytes: u64,
-) -> Result<([u32; N], Vec<f32>), String> {
+    axes: usize,
+) -> Result<(Vec<u32>, Vec<f32>), String> {
     let no_npy = |_| "no .npy file: write one with numpy.save".to_owned();
     let mut head = [0; 8];
     from.read_exact(&mut head).map_err(no_npy)?;
@@ -71,22 +72,25 @@ fn read_from<const N: usize>(
         }
     }
     let shape = entry(&header, "shape").unwrap_or_default();
-    let extents: Vec<&str> = shape
+    let texts: Vec<&str> = shape
         .trim_matches(['(', ')'])
         .split(',')
         .map(str::trim)
         .filter(|extent| !extent.is_empty())
         .collect();
-    let shape: [&str; N] = extents
-        .try_into()
-        .map_err(|_| format!("its shape is {shape}; an array of {N} axes is needed"))?;
-    let mut counts = [0; N];
+    if texts.len() != axes {
+        return Err(format!(
+            "its shape is {shape}; an array of {axes} axes is needed"
+        ));
+    }
+    let mut extents = Vec::new();
     let mut values: u64 = 1;
-    for (extent, text) in counts.iter_mut().zip(shape) {
-        *extent = text.parse().map_err(|_| {
+    for text in texts {
+        let extent: u32 = text.parse().map_err(|_| {
             format!("its shape has the extent `{text}`: a number of points is needed")
         })?;
-        values = values.saturating_mul(u64::from(*extent));
+        values = values.saturating_mul(u64::from(extent));
+        extents.push(extent);
     }
     let head_bytes = 8 + len_bytes as u64 + u64::from(len);
     let (needed, there) = (values.saturating_mul(value_bytes), file_bytes - head_bytes);
@@ -146,8 +150,8 @@ mod tests {
         [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), values].concat()
     }
 
-    fn read<const N: usize>(file: &[u8]) -> Result<([u32; N], Vec<f32>), String> {
-        read_from(file, file.len() as u64)
+    fn read(file: &[u8], axes: usize) -> Result<(Vec<u32>, Vec<f32>), String> {
+        read_from(file, file.len() as u64, axes)
     }
 
     #[test]
@@ -155,16 +159,16 @@ mod tests {
         let mut written = Vec::new();
         let values: Vec<f64> = (0..30_000).map(f64::from).collect();
         write_npy(&mut written, &[100, 30, 10], &values.clone().into()).unwrap();
-        let (shape, got) = read::<3>(&written).unwrap();
+        let (shape, got) = read(&written, 3).unwrap();
         assert_eq!(shape, [100, 30, 10]);
         assert!(
             got.iter()
                 .zip(&values)
                 .all(|(got, value)| f64::from(*got) == *value)
         );
-        let mut singles = Vec::new();
-        write_npy(&mut singles, &[2], &vec![1.5f32, -2.0].into()).unwrap();
-        assert_eq!(read::<1>(&singles), Ok(([2], vec![1.5, -2.0])));
+        let mut written = Vec::new();
+        write_npy(&mut written, &[2], &vec![1.5f32, -2.0].into()).unwrap();
+        assert_eq!(read(&written, 1), Ok((vec![2], vec![1.5, -2.0])));
     }
 
     #[test]
@@ -172,13 +176,13 @@ mod tests {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }   \n";
         let values = [1.0f32, 2.0].map(f32::to_le_bytes).concat();
         assert_eq!(
-            read::<2>(&file(header, &values)),
-            Ok(([1, 2], vec![1.0, 2.0]))
+            read(&file(header, &values), 2),
+            Ok((vec![1, 2], vec![1.0, 2.0]))
         );
         // Version 2.0 has a longer length.
         let len = (header.len() as u32).to_le_bytes();
         let second = [b"\x93NUMPY\x02\x00", &len[..], header.as_bytes(), &values].concat();
-        assert_eq!(read::<2>(&second), Ok(([1, 2], vec![1.0, 2.0])));
+        assert_eq!(read(&second, 2), Ok((vec![1, 2], vec![1.0, 2.0])));
     }
 
     #[test]
@@ -186,7 +190,7 @@ mod tests {
         let refused = |descr: &str, order: &str, shape: &str| {
             let header =
                 format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
-            read::<3>(&file(&header, &[0; 32])).unwrap_err()
+            read(&file(&header, &[0; 32]), 3).unwrap_err()
         };
         insta::assert_snapshot!(refused("<f4", "False", "(2, 4)"), @"its shape is (2, 4); an array of 3 axes is needed");
         insta::assert_snapshot!(refused("<f4", "False", "(2, 4, -1)"), @"its shape has the extent `-1`: a number of points is needed");
@@ -194,9 +198,9 @@ mod tests {
         insta::assert_snapshot!(refused("<f4", "True", "(2, 2, 2)"), @"it is in Fortran's order, the first axis contiguous: save numpy.ascontiguousarray of it");
         insta::assert_snapshot!(refused(">f8", "False", "(2, 2, 1)"), @"its values are big-endian (`>f8`): save it with .astype('<f4')");
         insta::assert_snapshot!(refused("<i4", "False", "(2, 2, 2)"), @"its values are of type `<i4`, neither f32 nor f64: save it with .astype('<f4')");
-        insta::assert_snapshot!(read::<3>(b"P6 640 480").unwrap_err(), @"no .npy file: write one with numpy.save");
-        insta::assert_snapshot!(read::<3>(b"").unwrap_err(), @"no .npy file: write one with numpy.save");
-        let failure = super::read::<3>("--model", Path::new("no/such.npy")).unwrap_err();
+        insta::assert_snapshot!(read(b"P6 640 480", 3).unwrap_err(), @"no .npy file: write one with numpy.save");
+        insta::assert_snapshot!(read(b"", 3).unwrap_err(), @"no .npy file: write one with numpy.save");
+        let failure = super::read("--model", Path::new("no/such.npy"), 3).unwrap_err();
         insta::assert_snapshot!(failure, @"--model no/such.npy: there is no such file");
     }
 }

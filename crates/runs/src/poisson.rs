@@ -129,25 +129,25 @@ fn solve(
         Some((file, format, unfinished)) => (Some((file, format)), Some(unfinished)),
         None => (None, None),
     };
-    let mut stepper = Stepper::new(problem, processor, args.threads)?;
+    let mut stepper = Stepper::new(&problem, processor, args.threads)?;
     stepper.reads_results = !args.device.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
     let (chunk, convergence) = match stop {
         None => {
-            let iterations = stepper.problem.iterations();
+            let iterations = problem.iterations();
             (stepper.advance(iterations, Some(&RULE))?, None)
         }
         Some(stop) => {
-            let (chunk, convergence) = iterate_until(stop, &mut stepper)?;
+            let (chunk, convergence) = iterate_until(&problem, stop, &mut stepper)?;
             (Some(chunk), Some(convergence))
         }
     };
     drop(unfinished);
     let written = file.map(|(file, format)| write(file, format, &stepper));
-    let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
+    let title = format!("poisson  {problem}, {}", processor.describe());
     out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
     if let Some(chunk) = chunk {
-        let done = stepper.problem.clone().with_iterations(chunk.steps);
+        let done = problem.clone().with_iterations(chunk.steps);
         out.line(figures(&done, &chunk, processor, out))?;
     }
     let mut ending = Ending::Fine;
@@ -171,10 +171,11 @@ fn solve(
 /// Iterates until `stop` says so: what was computed, and in words whether the tolerance was
 /// reached.
 fn iterate_until(
+    problem: &Poisson,
     stop: &Stop,
-    stepper: &mut Stepper<'_, Poisson>,
+    stepper: &mut Stepper<'_>,
 ) -> Result<(Chunk, (String, Ending)), CommandError> {
-    let (problem, processor) = (&stepper.problem, stepper.processor);
+    let processor = stepper.processor;
     let bar = Bar::new(format!("computing on {}", processor.name));
     let began = Instant::now();
     let end = match processor.device() {
@@ -281,12 +282,12 @@ fn tell_unfinished(path: String) -> OnInterrupt {
 fn write(
     mut file: OutputFile,
     format: FieldFormat,
-    solved: &Stepper<'_, Poisson>,
+    solved: &Stepper<'_>,
 ) -> Result<String, CommandError> {
     let bar = Bar::spinner(format!("writing {}", file.target().display()));
     let u = find(&solved.fields, "u");
     let u = u.ok_or_else(|| CommandError::Bug("the solution has no field u".to_owned()))?;
-    let lattice = view(&solved.problem)?.lattice;
+    let lattice = view(solved.problem)?.lattice;
     lattice
         .write(format, file.writer(), u)
         .map_err(|error| CommandError::not_written(file.target(), &error))?;

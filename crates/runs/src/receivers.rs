@@ -27,6 +27,8 @@ pub struct Receivers {
     pub stride: u32,
     /// How many there are, at least 1.
     pub len: u32,
+    /// The kernel that gathers them: see [`Line::gather`].
+    pub gather: &'static str,
     /// Timesteps from one sample to the next, at least 1.
     pub every: u32,
     /// The samples until now: each with a value of every receiver.
@@ -73,6 +75,7 @@ impl Receivers {
             first: line.first + depth * down,
             stride: line.stride,
             len: line.len,
+            gather: line.gather,
             every,
             samples: Vec::new(),
         })
@@ -143,7 +146,7 @@ impl Receivers {
                 let config = LaunchConfig::covering(self.len, 128)?;
                 let out = to.at(u64::from(self.len) * done);
                 let args = args![from.slice(), self.first, self.stride, out, self.len];
-                chain.plan.launch("stencil25_gather", config, args)?;
+                chain.plan.launch(self.gather, config, args)?;
                 taken = Some((to, done + 1));
             }
         }
@@ -278,6 +281,7 @@ mod tests {
             first: 1,
             stride: 2,
             len: 3,
+            gather: "stencil25_gather",
             every,
             samples: Vec::new(),
         }
@@ -319,6 +323,7 @@ mod tests {
                     first: grid.index(1, 4, 5),
                     stride: grid.stride_x(),
                     len: 7,
+                    gather: "stencil25_gather",
                     every,
                     samples: Vec::new(),
                 };

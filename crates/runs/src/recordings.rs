@@ -209,6 +209,7 @@ mod tests {
             first: 0,
             stride: 1,
             len: 1,
+            gather: "gather",
             every: 1,
             samples: Vec::new(),
         };

@@ -169,7 +169,7 @@ fn with_model(
             "--model: {unknown}; a model of your own is a .npy file"
         )));
     }
-    let (shape, speeds) = npy::read::<3>("--model", Path::new(file))?;
+    let (shape, speeds) = npy::read("--model", Path::new(file), LAB.extents.len())?;
     if let Some(given) = parameters.shape().filter(|given| **given != shape) {
         let text = |extents: &[u32]| {
             extents

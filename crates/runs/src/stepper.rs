@@ -51,9 +51,9 @@ pub struct Comparison {
 }
 
 /// A problem and how far it is.
-pub struct Stepper<'p, P> {
+pub struct Stepper<'p> {
     /// The problem, with all its timesteps.
-    pub problem: P,
+    pub problem: &'p dyn LabCase,
     /// The processor that computes it.
     pub processor: &'p Processor,
     /// The threads on which the CPU computes.
@@ -74,23 +74,23 @@ pub struct Stepper<'p, P> {
     began: Instant,
 }
 
-impl<'p, P: LabCase> Stepper<'p, P> {
+impl<'p> Stepper<'p> {
     /// The problem before its first timestep. The CPU uses this many threads, or one for each core.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`] if memory is short, or threads do not start.
     pub fn new(
-        problem: P,
+        problem: &'p dyn LabCase,
         processor: &'p Processor,
         threads: Option<u32>,
-    ) -> Result<Stepper<'p, P>, CommandError> {
+    ) -> Result<Stepper<'p>, CommandError> {
         let fields = problem
             .inputs()
             .map_err(|error| memory_advice::failure(error, processor.lab, processor.variant))?;
         let several = processor.device().filter(|device| device.count() > 1);
         if let Some((device, variant)) = several.zip(processor.variant) {
-            uses_several(&problem, processor, variant, device)?;
+            uses_several(problem, processor, variant, device)?;
         }
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new()
@@ -134,7 +134,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         if steps == 0 {
             return Ok(None);
         }
-        let part = part(&self.problem, self.steps_done, steps);
+        let part = part(self.problem, self.steps_done, steps);
         let last = self.steps_done + steps;
         self.bar.update(self.steps_done.into(), all.into());
         let computed = match self.processor.device() {
@@ -179,7 +179,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let steps = next.timesteps().unwrap_or(0) as u32;
         let mut time = Duration::ZERO;
         for piece in receivers.pieces(self.steps_done, steps) {
-            let part = part(&self.problem, piece.first, piece.steps);
+            let part = part(self.problem, piece.first, piece.steps);
             time += advance(part.as_ref(), piece.first, &mut self.fields)?;
             if piece.is_sampled {
                 receivers.sample(&self.fields)?;
@@ -198,7 +198,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let steps = part.timesteps().unwrap_or(0) as u32;
         let plan = match &self.receivers {
             None => variant.record_on(part, device)?,
-            Some(receivers) => receivers.record(&self.problem, variant, self.steps_done, steps)?,
+            Some(receivers) => receivers.record(self.problem, variant, self.steps_done, steps)?,
         };
         let energy_j = || self.telemetry.as_ref()?.read().energy_j;
         let mut energy = None;
@@ -249,7 +249,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let _bar = Bar::spinner(format!("warming up {}", self.processor.name));
         let part = |steps: u32| {
             let all = self.problem.timesteps().unwrap_or(0) as u32;
-            part(&self.problem, 0, all.min(steps))
+            part(self.problem, 0, all.min(steps))
         };
         let warm_up = || -> Result<(), Error> {
             let Some(device) = self.processor.device() else {
@@ -291,8 +291,8 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         if *done == 0 {
             *expected = self.problem.inputs()?;
         }
-        let whole = part(&self.problem, 0, self.steps_done);
-        let part = part(&self.problem, *done, self.steps_done - *done);
+        let whole = part(self.problem, 0, self.steps_done);
+        let part = part(self.problem, *done, self.steps_done - *done);
         let bar = Bar::since("the same on the CPU", self.began);
         self.cores
             .install(|| part.advance(expected, Cpu::Parallel, &bar))?;
@@ -301,7 +301,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let mut add = |want: &NamedBuffers, checked: Result<(), CheckError>| {
             comparison.values += want.iter().map(|(_, want)| want.len() as u64).sum::<u64>();
             if let Err(error) = checked {
-                comparison.add(&self.problem, self.steps_done, &error);
+                comparison.add(self.problem, self.steps_done, &error);
             }
         };
         if !variant.is_exact() {
@@ -309,7 +309,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
             let is_output = |name: &str| self.processor.lab.outputs.contains(&name);
             let want = copies(expected, is_output)?;
             let got = copies(&self.fields, is_output)?;
-            let inputs = LabCase::inputs(&self.problem)?;
+            let inputs = self.problem.inputs()?;
             add(&want, variant.check(whole.as_ref(), &inputs, &want, &got)?);
             return Ok(());
         }
@@ -417,14 +417,9 @@ mod tests {
     }
 
     /// The problem in pieces is the problem in one.
-    fn in_pieces(
-        lab: &'static Lab,
-        problem: &(impl LabCase + Clone),
-        pieces: &[u32],
-        done: &[u32],
-    ) {
+    fn in_pieces(lab: &'static Lab, problem: &dyn LabCase, pieces: &[u32], done: &[u32]) {
         let processor = processor(lab, "--device=cpu");
-        let mut stepper = Stepper::new(problem.clone(), &processor, None).unwrap();
+        let mut stepper = Stepper::new(problem, &processor, None).unwrap();
         let mut steps = Vec::new();
         for piece in pieces {
             steps.extend(
@@ -435,7 +430,7 @@ mod tests {
             );
         }
         assert_eq!(steps, done);
-        let whole = LabCase::reference(problem, Cpu::Serial, &NoProgress).unwrap();
+        let whole = problem.reference(Cpu::Serial, &NoProgress).unwrap();
         for (name, expected) in whole {
             let got = device::check::find(&stepper.fields, &name).unwrap();
             assert!(got.bytes() == expected.bytes(), "{name}");
@@ -457,7 +452,7 @@ mod tests {
             .unwrap()
             .with_start(Start::Random { seed: 1.into() });
         let processor = processor(&host::wave3d::LAB, "--device=emulated");
-        let mut stepper = Stepper::new(problem, &processor, None).unwrap();
+        let mut stepper = Stepper::new(&problem, &processor, None).unwrap();
         let mut comparison = Comparison::default();
         stepper.advance(2, None).unwrap();
         stepper.compare(&mut comparison).unwrap();

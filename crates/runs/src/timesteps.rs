@@ -21,8 +21,8 @@ use units::{count, grouped, three};
 ///
 /// The device's error, or a file that cannot be written, with what is kept. A wrong result is not
 /// an error: the report has it.
-pub fn run<P: LabCase + Clone>(
-    problem: &P,
+pub fn run(
+    problem: &dyn LabCase,
     processor: &Processor,
     chunk_steps: impl IntoIterator<Item = u32>,
     is_compared: bool,
@@ -32,7 +32,7 @@ pub fn run<P: LabCase + Clone>(
     let lab = processor.lab.name;
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
-    let mut stepper = Stepper::new(problem.clone(), processor, None)?;
+    let mut stepper = Stepper::new(problem, processor, None)?;
     stepper.receivers = records.seismogram.as_ref().map(Seismogram::receivers);
     let keeper = Keeper::new(records, problem.timesteps().unwrap_or(0) as u32);
     let is_compared = is_compared && processor.is_first() && processor.device().is_some();
@@ -57,8 +57,8 @@ pub fn run<P: LabCase + Clone>(
 }
 
 /// Computes all chunks, and adds what there is after each of them.
-fn compute<P: LabCase>(
-    stepper: &mut Stepper<'_, P>,
+fn compute(
+    stepper: &mut Stepper<'_>,
     chunk_steps: impl IntoIterator<Item = u32>,
     is_compared: bool,
     keeper: &Keeper,
