@@ -39,6 +39,30 @@ pub fn extents(text: &str, axes: usize) -> Result<Vec<u32>, String> {
         .ok_or_else(|| format!("write {axes} numbers: {}", vec!["64"; axes].join(",")))
 }
 
+/// One text for each of several parameters: with commas between them, or a single one for all.
+pub fn for_each(text: &str, of: usize) -> Result<Vec<String>, String> {
+    let parts: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    match parts.as_slice() {
+        [all] => Ok(vec![all.clone(); of]),
+        _ if parts.len() == of => Ok(parts),
+        _ => Err(format!("write one value, or {of} with commas between them")),
+    }
+}
+
+/// A name that lives as long as the program, as clap wants names. A command line is made once.
+pub fn kept(name: String) -> &'static str {
+    Box::leak(name.into_boxed_str())
+}
+
+/// A summary as texts of help begin.
+pub fn sentence(summary: &str) -> String {
+    let mut chars = summary.chars();
+    let first = chars.next();
+    first.map_or(String::new(), |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
 /// The error with the flag that gave the value: parameters have the names of their flags.
 pub fn of_flag(error: CaseError) -> CommandError {
     match error {

@@ -11,67 +11,55 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `wave3d.rs` | a lab's files, and its flags for them; `wave2d.rs`, `stencil25.rs` are alike |
+//! | `lab_run.rs` | `run LAB`: a lab's flags, from what [`lab::Running`] says of it |
 //! | `parameters.rs` | the flags of a problem, from the lab's parameters |
 //! | `processor.rs` | the CPU, or a device and the variant that `select` chose for it |
-//! | `timesteps.rs` | a run with timesteps as a whole: chunks, rates, comparison |
+//! | `chunks.rs` | a run in chunks of timesteps: which, and which files |
+//! | `timesteps.rs` | such a run as a whole: chunks, rates, comparison |
 //! | `stepper.rs` | a chunk: timed, and compared with the CPU |
 //! | `records.rs` | the files of a run, and what is kept of them after an error |
 //! | `field_files.rs` | fields as `.npy`, `.vti` and `.pvd` |
-//! | `recordings.rs` | films of a slice, seismograms |
-//! | `receivers.rs` | samples along a line, taken between launches |
+//! | `receivers.rs` | samples along a line, taken between launches; `recordings.rs`: their file, and films |
 //! | `ranks.rs` | several processes that compute together |
-//! | `poisson.rs` | iterations up to a tolerance |
+//! | `last.rs` | a run that is timed as a whole, or ends at a tolerance |
 //! | `instruments.rs` | which thread has which element; latency and bandwidth: labs without timesteps |
 //!
 //! # Limits
 //!
-//! A lab with timesteps has a file here and a line in `RunLab`.
+//! A lab with timesteps has nothing here: what it is run with, and what is shown of it, is its
+//! [`lab::Running`] and its cases' [`lab::View`]. An instrument has a command of its own here.
 
-pub mod field_files;
-pub mod flags;
+mod chunks;
+mod field_files;
+mod flags;
 mod instruments;
+mod lab_run;
+mod last;
 mod npy;
-pub mod parameters;
+mod parameters;
 mod pictures;
-mod poisson;
-pub mod processor;
+mod processor;
 mod ranks;
-pub mod receivers;
-pub mod recordings;
-pub mod records;
-mod stencil25;
-pub mod stepper;
-pub mod timesteps;
-mod wave2d;
-mod wave3d;
+mod receivers;
+mod recordings;
+mod records;
+mod stepper;
+#[cfg(test)]
+mod tests;
+mod timesteps;
 
-use clap::{Args, Subcommand};
-use select::catalogue::{SubmissionArg, Submitted};
-
+use clap::Args;
 use exit::{CommandError, Ending};
-use instruments::Instrument;
+use select::catalogue::{SubmissionArg, Submitted};
 use terminal::stdout::Out;
+
+use lab_run::RunLab;
 
 /// The arguments of `harness run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     #[command(subcommand)]
     lab: RunLab,
-}
-
-#[derive(Debug, Clone, Subcommand)]
-enum RunLab {
-    /// Poisson's equation in a cube: times, iterations to a tolerance, the field as .npy or .vti
-    Poisson(poisson::PoissonArgs),
-    /// Seismic wave in f32: rates, energy, fields for ParaView, a film of a slice, a seismogram
-    Stencil25(stencil25::Stencil25Args),
-    /// 2D wave with walls and sources: a film, the fields as .npy or .vti, cell updates a second
-    Wave2d(wave2d::Wave2dArgs),
-    /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
-    Wave3d(wave3d::Wave3dArgs),
-    #[command(flatten)]
-    Instrument(Instrument),
 }
 
 /// Runs the problem.
@@ -85,25 +73,13 @@ pub fn run(
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    match &args.lab {
-        RunLab::Poisson(args) => poisson::run(args, submitted, out),
-        RunLab::Stencil25(args) => stencil25::run(args, submitted, out),
-        RunLab::Wave2d(args) => wave2d::run(args, submitted, out),
-        RunLab::Wave3d(args) => wave3d::run(args, submitted, out),
-        RunLab::Instrument(instrument) => instrument.run(submitted, out),
-    }
+    args.lab.run(submitted, out)
 }
 
 impl RunArgs {
     /// The lab, and the submissions that are to run it.
     pub fn own(&self) -> Option<(&'static str, &SubmissionArg)> {
-        Some(match &self.lab {
-            RunLab::Poisson(args) => ("poisson", args.device.own()),
-            RunLab::Stencil25(args) => ("stencil25", args.device.own()),
-            RunLab::Wave2d(args) => ("wave2d", args.device.own()),
-            RunLab::Wave3d(args) => ("wave3d", args.device.own()),
-            RunLab::Instrument(instrument) => return instrument.own(),
-        })
+        self.lab.own()
     }
 }
 

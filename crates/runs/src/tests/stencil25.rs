@@ -1,18 +1,22 @@
-use super::*;
-use crate::field_files::write_npy;
-use crate::test_command::{parse, printed};
-use lab::{Cpu, Variant};
+use exit::{CommandError, Ending};
+use host::stencil25::{LAB, Model, Stencil25};
+use lab::{Cpu, LabCase, Variant};
 use terminal::progress::NoProgress;
 
+use crate::field_files::write_npy;
+use crate::npy;
+
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    let args: Stencil25Args = parse(args);
-    printed(|out| run(&args, Submitted::NONE, out))
+    super::computed("stencil25", args)
 }
 
 fn refused(args: &[&str]) -> CommandError {
-    let (ending, text) = computed(args);
-    assert_eq!(text, "");
-    ending.unwrap_err()
+    super::refused("stencil25", args)
+}
+
+fn problem(args: &[&str]) -> Stencil25 {
+    let problem = super::problem("stencil25", args);
+    lab::downcast::<Stencil25>("run", problem.as_ref()).clone()
 }
 
 const SMALL: [&str; 3] = ["--shape=14,13,40", "--shell=3", "--device=cpu"];
@@ -49,11 +53,11 @@ fn every_variant_gives_what_the_cpu_gives() {
         );
         let (shape, samples) = npy::read("--receivers", &file, 2).unwrap();
         assert_eq!(shape, [2, 6]);
-        let problem = problem(&parse(&args)).unwrap();
+        let problem = problem(&args);
         let [_, y, _] = problem.source_point();
         for (sample, values) in (1..).zip(samples.chunks(6)) {
             let part = problem.clone().with_steps(2 * sample);
-            let fields = lab::LabCase::reference(&part, Cpu::Serial, &NoProgress).unwrap();
+            let fields = LabCase::reference(&part, Cpu::Serial, &NoProgress).unwrap();
             let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
             for (x, value) in (2..).zip(values) {
                 assert_eq!(
@@ -92,8 +96,8 @@ fn files_hold_the_points_without_the_halo() {
     let picture = std::fs::read(path("traces.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG"));
 
-    let problem = problem(&parse(&[&SMALL[..], &args].concat())).unwrap();
-    let fields = lab::LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let problem = problem(&[&SMALL[..], &args].concat());
+    let fields = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
     let bytes = std::fs::read(path("fields/u-000006.vti")).unwrap();
     let head = String::from_utf8_lossy(&bytes[..400]);
@@ -135,7 +139,7 @@ fn a_model_is_read_and_sets_the_shape() {
         "--start=pulse",
         &model,
     ];
-    let problem = problem(&parse(&args)).unwrap();
+    let problem = problem(&args);
     assert_eq!(problem.grid().shape(), [7, 8, 9]);
     let Model::Given(speeds) = problem.model() else {
         panic!("{:?}", problem.model())
@@ -168,6 +172,5 @@ fn what_makes_no_sense() {
     insta::assert_snapshot!(small(&["--receivers=a.npy", "--receiver-depth=40"]), @"--receiver-depth 40: there are 40 points along z, numbered from 0");
     insta::assert_snapshot!(small(&["--receivers=a.txt"]), @"--receivers a.txt: a seismogram is a NumPy array: name a file that ends in .npy; its picture is beside it, as .png");
     insta::assert_snapshot!(small(&["--gif=a.mp4"]), @"--gif a.mp4: name a .gif, a .png, or a folder that ends in /");
-    assert!("1,2".parse::<Spacing>().is_err() && "x".parse::<Spacing>().is_err());
-    assert_eq!("1, 2,3".parse(), Ok(Spacing([1.0, 2.0, 3.0])));
+    insta::assert_snapshot!(refused(&["--spacing=x"]), @"--spacing: dx = x: write a number: grid spacing along x in metres");
 }

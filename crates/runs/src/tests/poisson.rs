@@ -1,17 +1,13 @@
-use super::*;
-use host::poisson::Start;
+use exit::{CommandError, Ending};
+use host::poisson::{LAB, Poisson, Start};
+use lab::{Cpu, LabCase};
 
-use crate::test_command::{parse, printed, unprinted};
-
-/// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), Submitted::NONE, out))
+    super::computed("poisson", args)
 }
 
 fn refused(args: &[&str]) -> CommandError {
-    let (ending, text) = solved(args);
-    assert_eq!(text, "");
-    ending.unwrap_err()
+    super::refused("poisson", args)
 }
 
 const SMALL: [&str; 2] = ["--n=11", "--iterations=7"];
@@ -71,7 +67,7 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = format!("--out={}", folder.path().display());
     let args = [&SMALL[..], &["--device=cpu", "--output=npy", &out]].concat();
-    let failure = unprinted(|to| run(&parse(&args), Submitted::NONE, to));
+    let failure = super::cut_short("poisson", &args);
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     assert!(folder.path().join("poisson-11.npy").is_file());
 }

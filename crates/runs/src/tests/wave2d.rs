@@ -1,19 +1,17 @@
-use super::*;
-use crate::flags::Extents;
-use crate::npy;
-use crate::test_command::{parse, printed, unprinted};
+use exit::{CommandError, Ending};
+use host::wave2d::{LAB, Wave2d};
 use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
 
-/// The ending of `harness run wave2d` with these arguments, and the text that it prints.
+use crate::flags::Extents;
+use crate::npy;
+
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), Submitted::NONE, out))
+    super::computed("wave2d", args)
 }
 
 fn refused(args: &[&str]) -> CommandError {
-    let (ending, text) = computed(args);
-    assert_eq!(text, "");
-    ending.unwrap_err()
+    super::refused("wave2d", args)
 }
 
 /// The last field after some timesteps of the double slit on 30 by 20 cells.
@@ -102,31 +100,13 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let path = |name: &str| parent.path().join(name).display().to_string();
     let [out, gif] = [path("w"), path("w.gif")];
     let args = ["--frames=3", "--out", &out, "--gif", &gif];
-    let failure = unprinted(|to| run(&parse(&[&SMALL[..], &args].concat()), Submitted::NONE, to));
+    let failure = super::cut_short("wave2d", &[&SMALL[..], &args].concat());
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     let gif = std::fs::read(gif).unwrap();
     assert!(gif.starts_with(b"GIF89a") && gif.ends_with(b";"));
     // Three fields, and the list of them.
     assert_eq!(std::fs::read_dir(out).unwrap().count(), 4);
-}
-
-#[test]
-fn frames_are_spread_evenly_and_end_with_the_last_step() {
-    let steps = |args: &[&str]| {
-        let args: Wave2dArgs = parse(args);
-        let problem = args.problem.problem().unwrap();
-        chunks(&args, problem.steps()).collect::<Vec<u32>>()
-    };
-    assert_eq!(steps(&["--steps=10", "--frames=4"]), [2, 3, 2, 3]);
-    assert_eq!(steps(&["--steps=3", "--frames=4"]), [1, 1, 1]);
-    assert_eq!(steps(&["--steps=10", "--out-period=4"]), [4, 4, 2]);
-    assert_eq!(steps(&["--steps=3", "--out-period=4"]), [3]);
-    assert_eq!(steps(&[]), [1200]);
-    assert_eq!(steps(&["--gif=a.gif"]), [12; 100]);
-    assert_eq!(steps(&["--out=a"]), [60; 20]);
-    let most = steps(&["--steps=4294967295", "--out-period=4294967294"]);
-    assert_eq!(most, [4_294_967_294, 1]);
 }
 
 #[test]

@@ -1,18 +1,15 @@
-use super::*;
-use crate::flags::Extents;
-use crate::test_command::{parse, printed};
-use host::wave3d::Start;
+use exit::{CommandError, Ending};
+use host::wave3d::{LAB, Start, Wave3d};
 use lab::{Cpu, LabCase};
 
-/// The ending of `harness run wave3d` with these arguments, and the text that it prints.
+use crate::flags::Extents;
+
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), Submitted::NONE, out))
+    super::computed("wave3d", args)
 }
 
 fn refused(args: &[&str]) -> CommandError {
-    let (ending, text) = computed(args);
-    assert_eq!(text, "");
-    ending.unwrap_err()
+    super::refused("wave3d", args)
 }
 
 #[test]
