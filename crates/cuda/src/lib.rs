@@ -34,9 +34,9 @@
 //! | `lib.rs` | [`discover`] and [`telemetry`] |
 //! | `gpus/mod.rs` | the list of what is in `gpus/`; one GPU as a device |
 //! | `gpus/gpu.rs` | one GPU: its context, memory, modules, and what becomes of it after a fault |
-//! | `gpus/session.rs` | a prepared plan: writes, runs, times, reads |
+//! | `gpus/session/mod.rs` | a prepared plan: writes, runs, times, reads |
 //! | `gpus/commands.rs` | a plan's commands as they are enqueued |
-//! | `gpus/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
+//! | `gpus/schedule/mod.rs` | which commands may overlap, on streams of one or several GPUs |
 //! | `gpus/group.rs` | several GPUs as one device, and their share of those of all processes |
 //! | `gpus/module.rs` | PTX as the driver compiles it, and what it refuses |
 //! | `gpus/driver/mod.rs` | the driver's functions, each wrapped once |

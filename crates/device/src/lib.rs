@@ -61,8 +61,8 @@
 //! | `traits.rs` | [`Device`], [`Session`], [`TimedSession`]: what every device does |
 //! | `preparation.rs` | whose buffers a session uses, in which order its threads run |
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
-//! | `emulated_device.rs` | the emulated device, and which orders of threads it has |
-//! | `emulated_device/session.rs` | a plan on the emulator, with its checks |
+//! | `emulated_device/mod.rs` | the emulated device, and which orders of threads it has |
+//! | `emulated_device/session/mod.rs` | a plan on the emulator, with its checks |
 //! | `module.rs` | a kernel's PTX: its text for each generation of GPUs, parsed once |
 //! | `ranked_device.rs` | one plan in several processes, which meet by the crate `ranks` |
 //! | `check/compare.rs` | outputs against expected outputs, every element |

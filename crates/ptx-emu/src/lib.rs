@@ -68,7 +68,7 @@
 //!
 //! | file | content |
 //! |------|---------|
-//! | `executable.rs` | reads a text, instruction by instruction, into code |
+//! | `executable/mod.rs` | reads a text, instruction by instruction, into code |
 //! | `instructions/mod.rs` | the table of opcodes; each family has a file |
 //! | `machine.rs` | a device: its memory, its modules, launches |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
@@ -86,7 +86,7 @@
 //! values that nothing has set. `order.rs` has the order in which blocks start. `attempt.rs` runs
 //! blocks in parallel until it shows that they are not independent, and `spin.rs` parks groups that
 //! poll until what they poll changes. `request.rs`, `coalesce.rs` and `tally.rs` count.
-//! `registers.rs` and `exact.rs` are the arithmetic on lanes, `memory` the spaces, `read` and
+//! `registers.rs` and `exact/mod.rs` are the arithmetic on lanes, `memory` the spaces, `read` and
 //! `frame.rs` the operands, `position.rs` the source lines. `args.rs` has typed buffers, and
 //! arguments as the bytes of the kernel's parameters.
 //!

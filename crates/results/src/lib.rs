@@ -6,8 +6,8 @@
 //!
 //! # Contract
 //!
-//! - A measurement is one document, version 4 (`document.rs`). One of another version is refused,
-//!   with the remedy. `docs/reference/perf-json.md` describes it field by field.
+//! - A measurement is one document, version 4 (`document/mod.rs`). One of another version is
+//!   refused, with the remedy. `docs/reference/perf-json.md` describes it field by field.
 //! - Figures are withheld, and compared with nothing, where the result is wrong, where the time is
 //!   impossible, and where the device was throttled throughout (`Figures::is_result`). How wide an
 //!   interval is makes no difference.
@@ -17,7 +17,7 @@
 //!
 //! | file                    | what it holds                                                 |
 //! |-------------------------|---------------------------------------------------------------|
-//! | `document.rs`           | results, cases, rows                                          |
+//! | `document/mod.rs`           | results, cases, rows                                          |
 //! | `document/figures.rs`   | figures of a row: times, work, comparisons, judgement         |
 //! | `document/file.rs`      | a document as a whole: begun, written, read                   |
 //! | `ratios.rs`             | a row, and what it may be compared with                       |

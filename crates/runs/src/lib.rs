@@ -22,7 +22,7 @@
 //! | `receivers.rs` | samples along a line, taken between launches; `recordings.rs`: their file, and films |
 //! | `ranks.rs` | several processes that compute together |
 //! | `last.rs` | a run that is timed as a whole, or ends at a tolerance |
-//! | `instruments.rs` | which thread has which element; latency and bandwidth: labs without timesteps |
+//! | `instruments/mod.rs` | which thread has which element; latency and bandwidth: labs without timesteps |
 //!
 //! # Limits
 //!

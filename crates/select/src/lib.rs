@@ -21,7 +21,7 @@
 //! | `choice.rs` | variant and shape for a case, which others there are, and why |
 //! | `tuned.rs` | `tuned.toml`, the shapes that were found, and which of them fits a case |
 //! | `catalogue.rs` | the labs, variants, submissions and cases that flags name |
-//! | `devices.rs` | `--device`; the devices of this machine |
+//! | `devices/mod.rs` | `--device`; the devices of this machine |
 //! | `devices/gpus.rs` | `--gpus` |
 //! | `memory_advice.rs` | the case that would fit where memory is short |
 //! | `course_root.rs` | the folder that has the course |

@@ -17,7 +17,7 @@ fn probe() -> &'static Path {
     let (_, program) = PROBE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("probe.rs");
-        fs::write(&source, include_str!("tests/probe.rs")).unwrap();
+        fs::write(&source, include_str!("probe.rs")).unwrap();
         let program = folder.path().join("probe");
         let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
         let compiled = Command::new(rustc)

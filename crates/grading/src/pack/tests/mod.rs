@@ -13,8 +13,8 @@ use test_support::{Need, skip};
 
 use super::*;
 
-const KERNELS: &str = include_str!("tests/kernels.rs");
-const LAUNCH: &str = include_str!("tests/launch.rs");
+const KERNELS: &str = include_str!("kernels.rs");
+const LAUNCH: &str = include_str!("launch.rs");
 
 const COURSE: &str = "\
 format_version = 1

@@ -4,8 +4,8 @@ mod browser;
 
 use super::*;
 
-const PERF: &str = include_str!("tests/perf.json");
-const MEMBENCH: &str = include_str!("tests/membench.json");
+const PERF: &str = include_str!("perf.json");
+const MEMBENCH: &str = include_str!("membench.json");
 
 fn of(texts: &[&str]) -> String {
     let documents: Vec<Document> = texts
@@ -274,7 +274,7 @@ fn fields_that_are_not_known_are_passed_over() {
 
 #[test]
 fn every_field_is_documented() {
-    let page = include_str!("../../../../docs/reference/perf-json.md");
+    let page = include_str!("../../../../../docs/reference/perf-json.md");
     let document = serde_json::from_str(PERF).unwrap();
     for name in test_support::field_names(&document, &[]) {
         assert!(page.contains(name), "the page of perf JSON lacks {name}");
