@@ -531,9 +531,13 @@ impl Machine {
         };
         let ended = loop {
             let first_block = Self::number(&mut self.memory, &mut self.next_block, blocks);
-            let printed = LaunchText::after(&self.printed);
-            let attempt = Attempt::new(is_parallel, undoes);
-            let context = LaunchContext::new(launch, &self.memory, first_block, printed, attempt);
+            let context = LaunchContext::new(
+                launch,
+                &self.memory,
+                first_block,
+                LaunchText::after(&self.printed),
+                Attempt::new(is_parallel, undoes),
+            );
             self.latest = Some(Latest {
                 config: *config,
                 first_block,

@@ -39,7 +39,7 @@ use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
-use crate::registers::{Apply, Combination, LANES, Operands, Slot, Sum, Test};
+use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
@@ -76,64 +76,7 @@ pub(crate) enum Op {
     /// `bra`.
     Branch { target: u32 },
     /// Anything else.
-    Other(Box<Other>),
-}
-
-/// An operation that is executed by an object.
-#[derive(Debug)]
-pub(crate) struct Other<T: ?Sized = dyn Execute> {
-    /// Operands that are sums, which are computed first.
-    pub(crate) sums: Box<[Sum]>,
-    pub(crate) op: T,
-}
-
-/// Arithmetic or a comparison with operands that are sums.
-#[derive(Debug)]
-struct AfterSums(Op);
-
-impl Execute for AfterSums {
-    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        match &self.0 {
-            Op::Apply { apply, o } => {
-                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose
-                // code that this host can run.
-                unsafe { apply(&mut warp.registers, o, at.active) };
-            }
-            Op::Compare { test, o, then } => {
-                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
-                // run.
-                let bits = unsafe { test(&warp.registers, o) };
-                then.store(&mut warp.registers, at.active, bits);
-            }
-            // A branch has no values as operands, and what else there is computes its own sums.
-            Op::Branch { .. } | Op::Other(_) => unreachable!("{:?} after sums", self.0),
-        }
-        Ok(Next::Step)
-    }
-}
-
-impl Op {
-    /// An operation that is executed by an object.
-    pub(crate) fn other(op: impl Execute + 'static) -> Op {
-        let sums = Box::default();
-        Op::Other(Box::new(Other { sums, op }))
-    }
-
-    /// The operation behind the computation of these operands.
-    pub(crate) fn after(self, sums: Vec<Sum>) -> Op {
-        if sums.is_empty() {
-            return self;
-        }
-        let mut other = match self {
-            Op::Other(other) => other,
-            rows => {
-                let (sums, op) = (Box::default(), AfterSums(rows));
-                Box::new(Other { sums, op })
-            }
-        };
-        other.sums = sums.into();
-        Op::Other(other)
-    }
+    Other(Box<dyn Execute>),
 }
 
 impl fmt::Debug for Op {
@@ -143,8 +86,7 @@ impl fmt::Debug for Op {
             Op::Apply { o, .. } => write!(f, "Apply {o:?}"),
             Op::Compare { o, then, .. } => write!(f, "Compare {o:?}, {then:?}"),
             Op::Branch { target } => write!(f, "Branch {{ target: {target} }}"),
-            Op::Other(other) if other.sums.is_empty() => other.op.fmt(f),
-            Op::Other(other) => write!(f, "{:?} after {:?}", &other.op, other.sums),
+            Op::Other(op) => op.fmt(f),
         }
     }
 }

@@ -86,12 +86,8 @@ impl BlockRunner<'_> {
                         return Ok(());
                     }
                 }
-                Op::Other(other) => {
+                Op::Other(op) => {
                     if active != 0 {
-                        let op = &other.op;
-                        for sum in &other.sums {
-                            sum.compute(&mut warp.registers, active);
-                        }
                         if warp.spin.is_pure && !op.is_quiet() {
                             warp.spin.is_pure = false;
                         }

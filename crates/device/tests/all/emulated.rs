@@ -6,7 +6,7 @@
 mod suite;
 
 use device::run::reset;
-use device::{Device, Element, Module, Order, Preparation};
+use device::{Device, Element, Module, Order, Preparation, TimedSession};
 use device::{EmulatedDevice, Options, POISON, Sanitize, Schedule};
 use exit::ErrorKind;
 use plan::PlanError;
@@ -294,22 +294,20 @@ fn each_session_has_an_order_of_its_own() {
     let device = EmulatedDevice::default();
     let in_order = |number| Preparation::default().in_order(Order { number, seed: 7 });
     let orders = 0..device.orders(&module, &plan);
-    let mut sessions: Vec<_> = orders
+    let ways: Vec<_> = orders
         .map(in_order)
         .chain([Preparation::default()])
-        .map(|how| device.prepare_as(&module, &plan, &how).unwrap())
         .collect();
-    let mut last = || -> Vec<u32> {
-        let sessions = sessions.iter_mut();
-        let last = sessions.map(|session| {
-            session.fill(out, 0).unwrap();
-            session.run().unwrap();
-            session.read(out).unwrap().as_slice::<u32>().unwrap()[0]
-        });
-        last.collect()
+    let prepared = |how| device.prepare_as(&module, &plan, how).unwrap();
+    let last = |mut session: Box<dyn TimedSession + '_>| {
+        session.fill(out, 0).unwrap();
+        session.run().unwrap();
+        session.read(out).unwrap().as_slice::<u32>().unwrap()[0]
     };
-    let found = last();
-    assert_eq!((found[0], found[9]), (63, 63), "{found:?}");
-    assert!(found[1..9].iter().any(|last| *last != 63), "{found:?}");
-    assert_eq!(last(), found);
+    let sessions: Vec<_> = ways.iter().map(prepared).collect();
+    let together: Vec<u32> = sessions.into_iter().map(last).collect();
+    assert_eq!((together[0], together[9]), (63, 63), "{together:?}");
+    assert!(together[1..9].iter().any(|last| *last != 63));
+    let alone: Vec<u32> = ways.iter().map(|how| last(prepared(how))).collect();
+    assert_eq!(together, alone);
 }

@@ -137,7 +137,7 @@ impl<'a> BlockRunner<'a> {
             return true;
         }
         let element = match &self.launch.code.insts[request.pc as usize].op {
-            Op::Other(other) => other.op.element_bytes(),
+            Op::Other(op) => op.element_bytes(),
             _ => None,
         };
         let is_widened = element.is_some_and(starts_within);

@@ -359,12 +359,12 @@ impl Builder {
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
         for (load, is_compared) in relaxed_loads(facts) {
-            let (Some(word), Op::Other(other)) =
+            let (Some(word), Op::Other(op)) =
                 (facts[load].word, &mut self.code.insts[entry + load].op)
             else {
                 continue;
             };
-            other.op.strengthen(is_compared);
+            op.strengthen(is_compared);
             let mark = &mut self.marks[entry + load];
             if word.access == WordAccess::StrongLoad {
                 mark.strength.is_of_part = word.bytes <= Strength::WORD;

@@ -298,7 +298,7 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
         };
         let stores = line.stores(granule % LINE);
         let is_ordinary = |pc: u32| match &launch.code.insts[pc as usize].op {
-            Op::Other(other) => !other.op.is_asynchronous(),
+            Op::Other(op) => !op.is_asynchronous(),
             _ => true,
         };
         let is_hidden = |store: Record| is_ordinary(store.pc) && !is_shown(&store);

@@ -489,7 +489,7 @@ impl Execute for Return {
         let callee = warp.frames[frame as usize];
         let caller = warp.frames[callee.parent as usize];
         if let Op::Other(call) = &runner.launch.code.insts[callee.call_pc as usize].op {
-            call.op.after_return(warp, caller, callee, active);
+            call.after_return(warp, caller, callee, active);
         }
         let group = &mut warp.groups[group];
         group.pc = callee.call_pc + 1;

@@ -61,9 +61,12 @@ use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::frame::{Exchange, Returning};
 use crate::read::{Read, Reader, Refusal};
+use crate::registers::{Slot, Sum};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Facts;
-use crate::warp::Warp;
+use crate::unset_values::shadows::Shadow;
+use crate::warp::{Frame, Warp};
+use party::Together;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
@@ -95,7 +98,7 @@ pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
         ..
     } = r;
     Ok(Decoded {
-        op: op.after(sums),
+        op: AfterSums::of(sums, op),
         class,
         facts: Facts {
             flow,
@@ -231,7 +234,7 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
 
 /// The end of a body: control must not run past it.
 pub(crate) fn implicit_return() -> Op {
-    Op::other(call::Return)
+    Op::Other(Box::new(call::Return))
 }
 
 /// An instruction that is not modelled.
@@ -246,12 +249,96 @@ impl Execute for Unsupported {
     }
 }
 
+/// An instruction with operands that are sums, which it computes first.
+#[derive(Debug)]
+struct AfterSums {
+    sums: Box<[Sum]>,
+    op: Op,
+}
+
+impl Execute for AfterSums {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        for sum in &self.sums {
+            sum.compute(&mut warp.registers, at.active);
+        }
+        match &self.op {
+            Op::Apply { apply, o } => {
+                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose
+                // code that this host can run.
+                unsafe { apply(&mut warp.registers, o, at.active) };
+                Ok(Next::Step)
+            }
+            Op::Compare { test, o, then } => {
+                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
+                // run.
+                let bits = unsafe { test(&warp.registers, o) };
+                then.store(&mut warp.registers, at.active, bits);
+                Ok(Next::Step)
+            }
+            Op::Other(op) => op.execute(runner, warp, at),
+            // A branch has no values as operands, so no sum precedes it.
+            Op::Branch { .. } => unreachable!("a branch after sums"),
+        }
+    }
+
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
+        if let Op::Other(op) = &mut self.op {
+            op.track(shadow, is_late);
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        matches!(&self.op, Op::Other(op) if op.is_quiet())
+    }
+
+    fn together(&self) -> Option<(&str, &dyn Together)> {
+        match &self.op {
+            Op::Other(op) => op.together(),
+            _ => None,
+        }
+    }
+
+    fn element_bytes(&self) -> Option<u32> {
+        match &self.op {
+            Op::Other(op) => op.element_bytes(),
+            _ => None,
+        }
+    }
+
+    fn strengthen(&mut self, is_compared: bool) {
+        if let Op::Other(op) = &mut self.op {
+            op.strengthen(is_compared);
+        }
+    }
+
+    fn is_asynchronous(&self) -> bool {
+        matches!(&self.op, Op::Other(op) if op.is_asynchronous())
+    }
+
+    fn after_return(&self, warp: &mut Warp, caller: Frame, callee: Frame, active: u32) {
+        if let Op::Other(op) = &self.op {
+            op.after_return(warp, caller, callee, active);
+        }
+    }
+}
+
+impl AfterSums {
+    /// The operation behind the computation of these operands.
+    fn of(sums: Vec<Sum>, op: Op) -> Op {
+        if sums.is_empty() {
+            return op;
+        }
+        let sums = sums.into();
+        Op::Other(Box::new(AfterSums { sums, op }))
+    }
+}
+
 impl Decoded {
     /// An instruction that is not modelled, which is a fault only where it is reached.
     pub(crate) fn unsupported(reason: &str) -> Self {
         let reason = reason.into();
         Self {
-            op: Op::other(Unsupported { reason }),
+            op: Op::Other(Box::new(Unsupported { reason })),
             class: InstructionClass::Other,
             facts: Facts::default(),
             exchange: Exchange::default(),

@@ -32,7 +32,7 @@ impl Code {
     /// The operation at a position which lanes execute together, and its name.
     fn together(&self, pc: u32) -> Option<(&str, &dyn Together)> {
         match &self.insts[pc as usize].op {
-            Op::Other(other) => other.op.together(),
+            Op::Other(op) => op.together(),
             _ => None,
         }
     }

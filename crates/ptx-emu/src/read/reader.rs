@@ -521,5 +521,5 @@ pub(crate) fn class_of(ty: ScalarType) -> RegClass {
 
 /// An operation that is executed by an object.
 pub(crate) fn other(op: impl crate::runner::Execute + 'static) -> Read<Op> {
-    Ok(Op::other(op))
+    Ok(Op::Other(Box::new(op)))
 }

@@ -155,8 +155,8 @@ fn follow(
         } else {
             inst.unset = Some(Box::new(propagation))
         }
-        if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(other)) = (each.rule, &mut inst.op) {
-            other.op.track(&|slot| shadows.of(slot), is_late);
+        if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (each.rule, &mut inst.op) {
+            op.track(&|slot| shadows.of(slot), is_late);
         }
     }
 }
