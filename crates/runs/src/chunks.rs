@@ -168,7 +168,7 @@ impl ChunkArgs {
         let receivers = self.receivers(problem)?;
         let processor = device.processor(lab, problem, submitted)?;
         processor.compute(out, |processor, out| {
-            let is_several = processor.device().is_some_and(|device| device.count() > 1);
+            let is_several = processor.device().is_some_and(|gpus| gpus.count() > 1);
             if is_several && receivers.is_some() {
                 return Err(CommandError::Input(
                     "--receivers: a seismogram is recorded on one GPU; leave out --gpus".to_owned(),
@@ -256,8 +256,7 @@ impl ChunkArgs {
             ))
         });
         let seismogram = self.seismogram().zip(receivers);
-        let seismogram =
-            seismogram.map(|(path, receivers)| Seismogram::create("--receivers", path, receivers));
+        let seismogram = seismogram.map(|(path, all)| Seismogram::create("--receivers", path, all));
         Ok(Records {
             series: series.transpose()?,
             slices: film.transpose()?,

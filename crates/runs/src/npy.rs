@@ -125,7 +125,7 @@ fn read_from(
             ),
         }
     }
-    Ok((counts, all))
+    Ok((extents, all))
 }
 
 /// The value of a key in a header, which is a dictionary in Python's notation.
@@ -166,9 +166,9 @@ mod tests {
                 .zip(&values)
                 .all(|(got, value)| f64::from(*got) == *value)
         );
-        let mut written = Vec::new();
-        write_npy(&mut written, &[2], &vec![1.5f32, -2.0].into()).unwrap();
-        assert_eq!(read(&written, 1), Ok((vec![2], vec![1.5, -2.0])));
+        let mut singles = Vec::new();
+        write_npy(&mut singles, &[2], &vec![1.5f32, -2.0].into()).unwrap();
+        assert_eq!(read(&singles, 1), Ok((vec![2], vec![1.5, -2.0])));
     }
 
     #[test]

@@ -198,7 +198,8 @@ fn own_flags(
     parameters.filter(move |Parameter { name, .. }| {
         let together = running.together.as_ref();
         let is_together = together.is_some_and(|together| is_one_of(together, name));
-        !is_together && !(has_shape(lab) && lab.extents.contains(name))
+        let is_of_shape = has_shape(lab) && lab.extents.contains(name);
+        !is_together && !is_of_shape
     })
 }
 
@@ -283,10 +284,10 @@ mod tests {
         assert_eq!(parameters.given.get("n_x"), Some("256"));
         // The lab has this one.
         assert_eq!(parameters.given.get("dx"), None);
-        let parameters = parse("wave3d", &["--shape=5,6,7", "--dx=20", "--seed=3"]);
-        assert_eq!(parameters.given.get("n_z"), Some("7"));
-        let problem = parameters.problem().unwrap();
-        let problem: &host::wave3d::Wave3d = lab::downcast("run", problem.as_ref());
+        let typed = parse("wave3d", &["--shape=5,6,7", "--dx=20", "--seed=3"]);
+        assert_eq!(typed.given.get("n_z"), Some("7"));
+        let boxed = typed.problem().unwrap();
+        let problem: &host::wave3d::Wave3d = lab::downcast("run", boxed.as_ref());
         assert_eq!((problem.domain().n_z, problem.dx_m()), (7, 20.0));
     }
 

@@ -11,7 +11,7 @@ use device::{
     CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
     Module, NamedBuffers, Session, Timing, check,
 };
-use device::{DeviceError, DriverError, Segments, Spills};
+use device::{DeviceError, DriverError, Preparation, Segments, Spills, TimedSession};
 use lab::{
     Cpu, Lab, LabCase, Lattice, Parameter, Running, Series, Variant, View, Work, boxed, downcast,
 };

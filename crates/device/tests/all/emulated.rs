@@ -307,7 +307,7 @@ fn each_session_has_an_order_of_its_own() {
     let sessions: Vec<_> = ways.iter().map(prepared).collect();
     let together: Vec<u32> = sessions.into_iter().map(last).collect();
     assert_eq!((together[0], together[9]), (63, 63), "{together:?}");
-    assert!(together[1..9].iter().any(|last| *last != 63));
+    assert!(together[1..9].iter().any(|one| *one != 63));
     let alone: Vec<u32> = ways.iter().map(|how| last(prepared(how))).collect();
     assert_eq!(together, alone);
 }

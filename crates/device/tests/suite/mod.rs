@@ -318,8 +318,8 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
     ];
     let pool = BufferPool::default();
     let plans = [plan(2.0), plan(-1.0)];
-    let mut sessions = plans.each_ref().map(|(plan, ..)| {
-        let session = device.prepare_as(&KERNELS, plan, &Preparation::in_pool(&pool));
+    let mut sessions = plans.each_ref().map(|(own, ..)| {
+        let session = device.prepare_as(&KERNELS, own, &Preparation::in_pool(&pool));
         session.unwrap()
     });
     let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];
@@ -637,9 +637,9 @@ pub fn digests_tell_buffers_apart(device: &dyn Device) {
     let values: Vec<f32> = (0..70_001).map(|i| (i % 7 + 1) as f32).collect();
     let mut other = values.clone();
     other[70_000] = -other[70_000];
-    let mut digests = |at: usize, values: &[f32]| {
+    let mut digests = |at: usize, written: &[f32]| {
         let session: &mut Box<dyn TimedSession + '_> = &mut sessions[at];
-        session.write(u, &values.to_vec().into()).unwrap();
+        session.write(u, &written.to_vec().into()).unwrap();
         session.digest(u).unwrap()
     };
     let one = digests(0, &values);

@@ -51,7 +51,7 @@ fn a_lab_is_run_by_what_it_says_of_itself() {
     ];
     let lab = &*test_lab::DOUBLING;
     let args = LabArgs::of(lab, &args).unwrap();
-    let (ending, text) = printed(|out| args.run(Submitted::NONE, out));
+    let (ending, text) = printed(|to| args.run(Submitted::NONE, to));
     assert_eq!(ending, Ok(Ending::Fine));
     assert!(text.contains("doubling  5 numbers, 3 steps, CPU"), "{text}");
     assert!(text.contains("numbers: 2 fields"), "{text}");

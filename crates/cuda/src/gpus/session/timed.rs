@@ -124,14 +124,15 @@ impl TimedSession for CudaSession<'_> {
         }
         let began = Instant::now();
         self.check(check("cuEventRecord", events[0].record(stream)))?;
-        for (segment, event) in (0..).zip(&events[1..]) {
+        for (segment, behind) in (0..).zip(&events[1..]) {
             let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
                 Some(graph) if nodes > 1 => graph.replay(&self.commands, range, stream.into()),
                 _ => self.commands.enqueue_some(range, stream.into()),
             };
-            let recorded = enqueued
-                .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
+            let recorded = enqueued.and_then(|()| {
+                check("cuEventRecord", behind.record(stream)).map_err(Refused::from)
+            });
             if let Err(refused) = recorded {
                 // Accepted commands finish before their buffers can be freed.
                 let _ = stream.synchronize();
@@ -145,9 +146,9 @@ impl TimedSession for CudaSession<'_> {
         };
         let device = Some(between(&events[0], &events[segments])?);
         let parts = (0..segments).map(|segment| {
-            let commands = ends[segment + 1] - ends[segment];
+            let done = ends[segment + 1] - ends[segment];
             let time = between(&events[segment], &events[segment + 1])?;
-            Ok((commands as u64, time))
+            Ok((done as u64, time))
         });
         Ok(Some(Segments {
             parts: parts.collect::<Result<_, Error>>()?,
@@ -210,9 +211,9 @@ impl TimedSession for CudaSession<'_> {
         let Use::Pool(pool) = &self.memory else {
             return Ok(());
         };
-        for id in self.memory_of(id)? {
-            let (from, opened) = self.enter_memory(id)?;
-            let buffer = &self.plan.buffers()[id.index()];
+        for part in self.memory_of(id)? {
+            let (from, opened) = self.enter_memory(part)?;
+            let buffer = &self.plan.buffers()[part.index()];
             let bytes = buffer.bytes() as usize;
             if self.check(call::memory_info())?.0 < bytes + KEPT_FREE {
                 return Ok(());
@@ -232,14 +233,14 @@ impl TimedSession for CudaSession<'_> {
         let Use::Pool(pool) = &self.memory else {
             return Ok(false);
         };
-        let kept = |id: &BufferId| pool.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
+        let kept = |part: &BufferId| pool.find_kept::<Memory>(&self.plan.buffers()[part.index()]);
         let ids = self.memory_of(id)?;
         let Some(kept) = ids.iter().map(kept).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
-        for (id, kept) in ids.into_iter().zip(kept) {
-            let (to, opened) = self.enter_memory(id)?;
-            self.check(to.copy_from(&kept, opened.stream().into()))?;
+        for (part, saved) in ids.into_iter().zip(kept) {
+            let (to, opened) = self.enter_memory(part)?;
+            self.check(to.copy_from(&saved, opened.stream().into()))?;
         }
         Ok(true)
     }

@@ -130,10 +130,10 @@ impl<'d> EmulatedSession<'d> {
 
     /// Sets every byte of a buffer of the plan.
     fn set(&mut self, id: BufferId, byte: u8) {
-        for id in self.device.share.memory_of(&self.plan, id) {
-            let bytes = self.plan.buffers()[id.index()].bytes() as usize;
+        for part in self.device.share.memory_of(&self.plan, id) {
+            let bytes = self.plan.buffers()[part.index()].bytes() as usize;
             self.machine
-                .write(self.addresses[id.index()], &vec![byte; bytes])
+                .write(self.addresses[part.index()], &vec![byte; bytes])
                 .expect("a buffer of the plan");
         }
     }
@@ -162,9 +162,9 @@ impl<'d> EmulatedSession<'d> {
             Command::Launch(first) => {
                 let launches: Vec<_> = commands
                     .iter()
-                    .filter_map(|(_, command)| match command {
+                    .filter_map(|(_, each)| match each {
                         Command::Launch(launch) => {
-                            let device = command.device(self.plan.buffers()) as usize;
+                            let device = each.device(self.plan.buffers()) as usize;
                             Some((self.modules[device].clone(), self.params(launch)))
                         }
                         _ => None,
@@ -185,9 +185,9 @@ impl<'d> EmulatedSession<'d> {
                         .place(position, format_args!("launch of `{kernel}`")),
                     fault: Box::new(fault),
                 })?;
-                let kernel = &mut self.reports[first.kernel_index];
-                kernel.launches += commands.len() as u64;
-                kernel.total.add(&report);
+                let counted = &mut self.reports[first.kernel_index];
+                counted.launches += commands.len() as u64;
+                counted.total.add(&report);
             }
             Command::Copy(copy) => {
                 let size = self.plan.buffers()[copy.src.index()].element.size() as u64;
@@ -227,8 +227,8 @@ impl Session for EmulatedSession<'_> {
 
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
         self.plan.buffer_info(id)?;
-        for id in self.device.share.memory_of(&self.plan, id) {
-            let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
+        for part in self.device.share.memory_of(&self.plan, id) {
+            let is_buffer = self.machine.poison(self.addresses[part.index()], POISON);
             assert!(is_buffer, "a buffer of the plan");
         }
         Ok(())
