@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //!
-//! - A lab is declared once, by `static LAB` in its folder. Crate [`lab`](::lab) has the contract:
+//! - A lab is declared once, by `static LAB` in its folder. Crate [`lab`] has the contract:
 //!   what a lab declares, and what every command does with it.
 //! - Scheme and order of operations are in `kernels-gpu/src`: kernels and CPU references call the
 //!   same functions.

@@ -1,7 +1,7 @@
 //! The functions of NVIDIA's libdevice under its names, without the prefix `__nv_`.
 //!
 //! None of them is libdevice's: they are instructions of PTX, functions of `core`, or those of
-//! [`GpuFloat`](crate::GpuFloat) and [`FloatExt`](crate::FloatExt). Ends of names: `_rn` rounds to
+//! [`GpuFloat`] and [`FloatExt`]. Ends of names: `_rn` rounds to
 //! nearest, `_rz` to zero, `_ru` up, `_rd` down. As in Rust-CUDA all are `unsafe`; those without
 //! pointers have no obligation. Instructions run only on a GPU.
 //!

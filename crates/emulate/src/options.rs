@@ -16,8 +16,12 @@ pub struct EmulateArgs {
     /// A file of PTX: shows what it needs, and with --kernel launches one of its kernels
     #[arg(value_name = "FILE.ptx", required_unless_present = "program")]
     pub(crate) file: Option<PathBuf>,
-    /// The kernel's arguments: f32[1024]=iota, u8[64], 2.0f32, 5i32
-    #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
+    /// The kernel's arguments.
+    #[arg(
+        value_name = "ARGUMENT",
+        allow_hyphen_values = true,
+        help = "The kernel's arguments: f32[1024]=iota, u8[64], 2.0f32, 5i32"
+    )]
     pub(crate) arguments: Vec<String>,
     /// A program, with its arguments, to run without a GPU
     #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["file", "kernel"])]

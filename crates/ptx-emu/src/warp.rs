@@ -274,7 +274,7 @@ pub(crate) struct Warp {
     /// The constants of the kernel's frame are in place.
     pub(crate) has_constants: bool,
     /// Lanes that ran last, and the polling instructions that they have executed since they were
-    /// chosen: see [`PATIENCE`](PATIENCE).
+    /// chosen: see [`PATIENCE`].
     chosen: u32,
     pub(crate) spins: u32,
     /// Lanes that run ahead of the others, where lanes run apart; else 0.

@@ -1,6 +1,6 @@
 //! Which protections a program ran under.
 
-/// A protection; the [crate](crate)'s documentation says what each does.
+/// A protection; the [crate]'s documentation says what each does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Layer {

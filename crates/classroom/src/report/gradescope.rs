@@ -5,7 +5,7 @@
 //! `status`, `output` and `visibility`, where one without a score only informs. All texts are of
 //! format `text`: nothing of a submission is ever interpreted.
 //!
-//! Students read it: what [`student`](super::student) leaves of the grade. The rest is in a test
+//! Students read it: what [`student`] leaves of the grade. The rest is in a test
 //! whose visibility is `hidden`, which Gradescope shows to instructors alone. That a hidden case
 //! passed or failed is shown once grades are published; until then Gradescope does not show the
 //! total. `output` and the lines on undecided points do not show it either.

@@ -5,7 +5,7 @@
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
 //!
-//! The results are in `tuned.toml`, which other commands use: [`tuned`](select::tuned).
+//! The results are in `tuned.toml`, which other commands use: [`tuned`].
 
 #[cfg(test)]
 mod demand_tests;

@@ -87,10 +87,10 @@ fn grid_stride(items: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// c[i] = a[i] + b[i].
+/// `c[i] = a[i] + b[i]`.
 ///
 /// # Safety
-/// `i` is within all three; nothing else accesses c[i].
+/// `i` is within all three; nothing else accesses `c[i]`.
 #[inline(always)]
 unsafe fn add_element(a: &[f32], b: &[f32], c: *mut f32, i: usize) {
     // SAFETY: the caller's.

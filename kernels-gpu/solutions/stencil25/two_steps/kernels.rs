@@ -81,7 +81,7 @@ fn wait<const AHEAD: usize>() {
 /// A thread of a block that takes a tile of `Y` x `Z` points through the planes from `start` to
 /// `end`, and through those around that it needs. Copies are `AHEAD` planes ahead of their use. In
 /// shared memory are rings of planes; a plane has the tile and the values around it. Without
-/// `SHELL`, see [`deep`].
+/// `SHELL`, see `deep`.
 struct Stream<'a, const Y: usize, const Z: usize, const AHEAD: usize, const SHELL: bool> {
     arrays: Arrays,
     task: &'a Task,
@@ -534,7 +534,7 @@ macro_rules! instances {
         /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. The
         ///   values of `first`, `second` and `next_phi` may be undefined.
         /// - Along z, `area` begins at a multiple of four. It ends at one or with the grid.
-        /// - Without a shell, `steps` is 2, and `area` is in [`deep`]. Tiles that the source
+        /// - Without a shell, `steps` is 2, and `area` is in `deep`. Tiles that the source
         ///   [`reaches`] are left out.
         /// - Nothing else accesses the elements of `first`, `second` and `next_phi` in `area`
         ///   during the launch. With two timesteps, they are not arrays that are read.

@@ -5,7 +5,7 @@
 //! warp waits for another. The loop takes two steps at a time: a level's last row and the one
 //! before can thus change places.
 //!
-//! During a run, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): every lane's four
+//! During a run, fields have padding, by [`padded`]: every lane's four
 //! cells are 16 aligned bytes within the field. The cells come through a ring in shared memory by
 //! asynchronous copies, and leave by one store. [`wave2d_fast_pad`] pads the fields once in a run,
 //! and [`wave2d_fast_unpad`] removes the padding. T columns on each side of a strip are wrong after

@@ -50,7 +50,7 @@ fn lanes(mask: u64) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |&lane| mask >> lane & 1 == 1)
 }
 
-/// A form of only the lanes of the mask in the fourth source; the others report [`OUTSIDE`].
+/// A form of only the lanes of the mask in the fourth source; the others report `OUTSIDE`.
 fn masked<const M: usize>(
     name: impl Into<String>,
     sources: [Operand; 4],
