@@ -589,8 +589,9 @@ pub fn a_long_plan_with_independent_commands_repeats(device: &dyn Device) {
     let expected = [(); 2].map(|()| HostBuffer::from(vec![0.0f32; 100_000]));
     let captured = session.capture().unwrap();
     if device.info().kind == DeviceKind::Cuda {
-        // After the fill and the copy, 5957 steps of 11 commands: a graph has 65,536 at most.
-        let nodes = matches!(captured, Capture::Graph { nodes: 65_527, .. });
+        // Beyond 65,536 commands a graph has some repetitions, about 4096 commands of them: here 372
+        // steps of 11, after the fill and the copy.
+        let nodes = matches!(captured, Capture::Graph { nodes: 4092, .. });
         assert!(nodes, "{captured:?}");
     }
     reset(session.as_mut(), &plan, &inputs).unwrap();
