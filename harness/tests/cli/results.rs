@@ -241,3 +241,42 @@ fn the_table_of_the_readme_is_made_from_the_same_measurements() {
     let (_, after) = rest.split_once("\n\n").unwrap();
     is("README.md", &format!("{before}{new}\n{after}"));
 }
+
+/// The parts of `read` that `written` lacks, by path.
+fn lost(read: &Value, written: &Value, path: &str) -> Vec<String> {
+    match (read, written) {
+        (Value::Object(read), Value::Object(written)) => read
+            .iter()
+            .flat_map(|(key, value)| {
+                let inner = format!("{path}.{key}");
+                match written.get(key) {
+                    Some(same) => lost(value, same, &inner),
+                    None => vec![inner],
+                }
+            })
+            .collect(),
+        (Value::Array(read), Value::Array(written)) if read.len() == written.len() => read
+            .iter()
+            .zip(written)
+            .enumerate()
+            .flat_map(|(at, (value, same))| lost(value, same, &format!("{path}[{at}]")))
+            .collect(),
+        _ if read == written => Vec::new(),
+        _ => vec![format!("{path}: {read} became {written}")],
+    }
+}
+
+/// The figures of a row are grouped in types, and side by side in the document.
+#[test]
+fn published_documents_are_written_as_they_were_read() {
+    for name in ["docs/results/h100.json", "docs/results/h200.json"] {
+        let text = read(name);
+        let results = results::Results::parse(&text).unwrap();
+        let (published, written) = (
+            serde_json::from_str::<Value>(&text).unwrap(),
+            serde_json::to_value(&results).unwrap(),
+        );
+        assert_eq!(lost(&published, &written, name), Vec::<String>::new());
+        assert_eq!(lost(&written, &published, name), Vec::<String>::new());
+    }
+}
