@@ -589,8 +589,8 @@ pub fn a_long_plan_with_independent_commands_repeats(device: &dyn Device) {
     let expected = [(); 2].map(|()| HostBuffer::from(vec![0.0f32; 100_000]));
     let captured = session.capture().unwrap();
     if device.info().kind == DeviceKind::Cuda {
-        // Beyond 65,536 commands a graph has some repetitions, about 4096 commands of them: here 372
-        // steps of 11, after the fill and the copy.
+        // Beyond 65,536 commands a graph has some repetitions, about 4096 commands of them: 372
+        // steps of 11 here, after the fill and the copy.
         let nodes = matches!(captured, Capture::Graph { nodes: 4092, .. });
         assert!(nodes, "{captured:?}");
     }
