@@ -150,15 +150,7 @@ impl Drop for MadeFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
+    use crate::tests::names;
 
     fn refusal(target: &Path) -> String {
         let error = GrowingFolder::create("--out", target).unwrap_err();

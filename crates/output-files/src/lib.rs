@@ -273,11 +273,14 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
 mod tests {
     use super::*;
 
-    fn names(folder: &Path) -> Vec<String> {
+    /// The names in a folder, sorted.
+    pub fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        entries
+        let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+            .collect();
+        names.sort();
+        names
     }
 
     #[test]
