@@ -10,7 +10,7 @@ use terminal::stdout::Out;
 use super::field_files::{FieldFormat, FieldSeries, view};
 use super::flags::{at_least_1, kept, sentence};
 use super::processor::{DeviceArg, Processor};
-use super::receivers::Receivers;
+use super::receivers::{Receivers, timesteps_of};
 use super::recordings::{Seismogram, Slices};
 use super::records::Records;
 use super::timesteps;
@@ -174,7 +174,7 @@ impl ChunkArgs {
                     "--receivers: a seismogram is recorded on one GPU; leave out --gpus".to_owned(),
                 ));
             }
-            let steps = self.steps(problem.timesteps().unwrap_or(0) as u32);
+            let steps = self.steps(timesteps_of(problem));
             let records = if processor.is_first() {
                 self.records(problem, processor, receivers, steps.len())?
             } else {

@@ -22,7 +22,7 @@ use units::{bytes, bytes_per_s, count, grouped, three};
 use super::field_files::{FieldFormat, WriteField as _, view};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
-use super::receivers::part;
+use super::receivers::{part, timesteps_of};
 use super::stepper::{Chunk, Comparison, Stepper, once};
 use super::timesteps::report_comparison;
 
@@ -176,7 +176,7 @@ impl LastArgs {
         stepper.warm_up()?;
         let (chunk, convergence) = match stop {
             None => {
-                let iterations = problem.timesteps().unwrap_or(0) as u32;
+                let iterations = timesteps_of(problem);
                 (stepper.advance(iterations, Some(&RULE))?, None)
             }
             Some((stop, converging)) => {
@@ -229,7 +229,7 @@ impl LastArgs {
             format!("median of {samples}, noise {} %", three(100.0 * noise))
         });
         let seconds = |time: f64| format!("{} s", three(time));
-        let steps = processor.lab.steps_parameter().unwrap_or("timesteps");
+        let steps = steps_word(processor.lab);
         table.row([steps, &seconds(t), &noise]);
         let whole = seconds(chunk.whole.as_secs_f64());
         table.row(["with allocation and transfers", &whole, ""]);
@@ -255,6 +255,11 @@ impl LastArgs {
     }
 }
 
+/// The lab's word for its timesteps, such as `iterations`.
+fn steps_word(lab: &Lab) -> &'static str {
+    lab.steps_parameter().unwrap_or("timesteps")
+}
+
 /// Iterates until `stop` says so: what was computed, and in words whether the tolerance was
 /// reached.
 fn iterate_until(
@@ -278,7 +283,7 @@ fn iterate_until(
     let end = end.map_err(|error| stepper.explained(error))?;
     let (tolerance, change) = (stop.tolerance(), end.change);
     let field = processor.lab.outputs[0];
-    let steps = processor.lab.steps_parameter().unwrap_or("timesteps");
+    let steps = steps_word(processor.lab);
     let iterations = grouped(end.iterations.into());
     let convergence = if end.reached {
         let text = format!(

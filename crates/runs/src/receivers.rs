@@ -35,6 +35,11 @@ pub struct Receivers {
     pub samples: Vec<f32>,
 }
 
+/// How many timesteps a problem has; the labs count them in 32 bits.
+pub fn timesteps_of(problem: &dyn LabCase) -> u32 {
+    problem.timesteps().unwrap_or(0) as u32
+}
+
 /// Timesteps of a problem whose lab has them.
 pub fn part(problem: &dyn LabCase, first: u32, steps: u32) -> Box<dyn LabCase> {
     let part = problem.part(first, steps);

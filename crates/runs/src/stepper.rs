@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use terminal::progress::{NoProgress, Progress};
 
 use super::processor::Processor;
-use super::receivers::{Receivers, SAMPLES, part};
+use super::receivers::{Receivers, SAMPLES, part, timesteps_of};
 use exit::CommandError;
 use select::memory_advice;
 use stats::{SamplingRule, Summary};
@@ -99,7 +99,7 @@ impl<'p> Stepper<'p> {
             .map_err(|error| {
                 CommandError::Environment(format!("--threads: cannot start threads: {error}"))
             })?;
-        let all = problem.timesteps().unwrap_or(0) as usize;
+        let all = timesteps_of(problem) as usize;
         let bar = Bar::new(format!("{} on {}", count(all, "timestep"), processor.name));
         Ok(Stepper {
             problem,
@@ -129,7 +129,7 @@ impl<'p> Stepper<'p> {
         steps: u32,
         rule: Option<&SamplingRule>,
     ) -> Result<Option<Chunk>, CommandError> {
-        let all = self.problem.timesteps().unwrap_or(0) as u32;
+        let all = timesteps_of(self.problem);
         let steps = steps.min(all - self.steps_done);
         if steps == 0 {
             return Ok(None);
@@ -176,7 +176,7 @@ impl<'p> Stepper<'p> {
         let Some(receivers) = &mut self.receivers else {
             return advance(next, self.steps_done, &mut self.fields);
         };
-        let steps = next.timesteps().unwrap_or(0) as u32;
+        let steps = timesteps_of(next);
         let mut time = Duration::ZERO;
         for piece in receivers.pieces(self.steps_done, steps) {
             let part = part(self.problem, piece.first, piece.steps);
@@ -195,7 +195,7 @@ impl<'p> Stepper<'p> {
         rule: Option<&SamplingRule>,
     ) -> Result<(Summary, Duration, Option<f64>), Error> {
         let variant = self.processor.device_variant();
-        let steps = part.timesteps().unwrap_or(0) as u32;
+        let steps = timesteps_of(part);
         let plan = match &self.receivers {
             None => variant.record_on(part, device)?,
             Some(receivers) => receivers.record(self.problem, variant, self.steps_done, steps)?,
@@ -248,7 +248,7 @@ impl<'p> Stepper<'p> {
     pub fn warm_up(&self) -> Result<(), CommandError> {
         let _bar = Bar::spinner(format!("warming up {}", self.processor.name));
         let part = |steps: u32| {
-            let all = self.problem.timesteps().unwrap_or(0) as u32;
+            let all = timesteps_of(self.problem);
             part(self.problem, 0, all.min(steps))
         };
         let warm_up = || -> Result<(), Error> {
@@ -337,7 +337,7 @@ fn uses_several(
     device: &dyn Device,
 ) -> Result<(), CommandError> {
     let devices = device.count();
-    let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
+    let steps = timesteps_of(problem).min(1);
     let lab = processor.lab;
     let plan = variant
         .record_for(part(problem, 0, steps).as_ref(), devices)

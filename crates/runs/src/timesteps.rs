@@ -4,7 +4,7 @@
 use lab::LabCase;
 
 use super::processor::Processor;
-use super::receivers::part;
+use super::receivers::{part, timesteps_of};
 use super::recordings::Seismogram;
 use super::records::{Keeper, Records};
 use super::stepper::{Chunk, Comparison, Stepper};
@@ -34,7 +34,7 @@ pub fn run(
     out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
     let mut stepper = Stepper::new(problem, processor, None)?;
     stepper.receivers = records.seismogram.as_ref().map(Seismogram::receivers);
-    let keeper = Keeper::new(records, problem.timesteps().unwrap_or(0) as u32);
+    let keeper = Keeper::new(records, timesteps_of(problem));
     let is_compared = is_compared && processor.is_first() && processor.device().is_some();
     let (chunks, comparison) = match compute(&mut stepper, chunk_steps, is_compared, &keeper) {
         Ok(computed) => computed,
