@@ -35,20 +35,20 @@
 //!
 //! These files, in this order, are the way of one submission.
 //!
-//! | file                    | what happens there                                              |
-//! |-------------------------|-----------------------------------------------------------------|
-//! | `lab_spec/mod.rs`       | cases, tolerance and points of a lab                            |
-//! | `worker/mod.rs`         | the protocol of the processes that do the jobs                  |
-//! | `pack/job.rs`           | the job `pack`: folder in, bundle file out                      |
-//! | `pack/mod.rs`           | screen, compile twice, record plans; whose fault an error is    |
-//! | `bundle/mod.rs`             | the file between packing and grading                            |
-//! | `engine/mod.rs`         | all cases of a bundle, with every defence; the report           |
-//! | `engine/open.rs`        | the job `open`: bundle in, checked plans out                    |
-//! | `plan_check/mod.rs`         | a plan against its lab, its kernels and the device's limits     |
-//! | `engine/job.rs`         | the job `case`: one case on one device                          |
-//! | `engine/case.rs`        | runs of the submission, each compared with the reference        |
-//! | `outcome.rs`            | how a case ended; every kind of failure                         |
-//! | `report.rs`             | the grade, as data                                              |
+//! | file                | what happens there                                           |
+//! |---------------------|--------------------------------------------------------------|
+//! | `lab_spec/mod.rs`   | cases, tolerance and points of a lab                         |
+//! | `worker/mod.rs`     | the protocol of the processes that do the jobs               |
+//! | `pack/job.rs`       | the job `pack`: folder in, bundle file out                   |
+//! | `pack/mod.rs`       | screen, compile twice, record plans; whose fault an error is |
+//! | `bundle/mod.rs`     | the file between packing and grading                         |
+//! | `engine/mod.rs`     | all cases of a bundle, with every defence; the report        |
+//! | `engine/open.rs`    | the job `open`: bundle in, checked plans out                 |
+//! | `plan_check/mod.rs` | a plan against its lab, its kernels and the device's limits  |
+//! | `engine/job.rs`     | the job `case`: one case on one device                       |
+//! | `engine/case.rs`    | runs of the submission, each compared with the reference     |
+//! | `outcome.rs`        | how a case ended; every kind of failure                      |
+//! | `report.rs`         | the grade, as data                                           |
 //!
 //! Beside it: [`diagnose`] describes wrong values, `engine/speed.rs` and [`engine::sampling`] time
 //! a case, `engine/emulated.rs` finds races that a GPU does not show, `device_errors.rs` maps a

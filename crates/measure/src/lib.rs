@@ -18,19 +18,19 @@
 //!
 //! # The spine, in reading order
 //!
-//! | file                      | what it holds                                                |
-//! |---------------------------|--------------------------------------------------------------|
-//! | `perf/mod.rs`             | the arguments; `run_in`, the measurement as a plan            |
-//! | `perf/bench/mod.rs`           | all rows of a case, on every device                           |
-//! | `perf/bench/contenders.rs`| what takes turns: variants, caps, peers, numbers of devices   |
-//! | `perf/bench/rows.rs`      | the maker of rows: contenders on devices become timed rows    |
-//! | `perf/bench/groups.rs`    | contenders that memory holds together take turns              |
-//! | `perf/timed_run.rs`       | a prepared run, ours or a peer's                              |
-//! | `perf/interleaved/mod.rs`     | runs timed in turns: warm-up, samples, batches, energy        |
-//! | `perf/watch.rs`           | clocks and throttling: which samples count                    |
-//! | `perf/bench/check.rs`     | whether results are right                                     |
-//! | `perf/reporters.rs`       | events, and who consumes them: terminal, JSON, HTML           |
-//! | `tune/mod.rs`            | launch shapes tried on this GPU, and the table of the best    |
+//! | file                       | what it holds                                               |
+//! |----------------------------|-------------------------------------------------------------|
+//! | `perf/mod.rs`              | the arguments; `run_in`, the measurement as a plan          |
+//! | `perf/bench/mod.rs`        | all rows of a case, on every device                         |
+//! | `perf/bench/contenders.rs` | what takes turns: variants, caps, peers, numbers of devices |
+//! | `perf/bench/rows.rs`       | the maker of rows: contenders on devices become timed rows  |
+//! | `perf/bench/groups.rs`     | contenders that memory holds together take turns            |
+//! | `perf/timed_run.rs`        | a prepared run, ours or a peer's                            |
+//! | `perf/interleaved/mod.rs`  | runs timed in turns: warm-up, samples, batches, energy      |
+//! | `perf/watch.rs`            | clocks and throttling: which samples count                  |
+//! | `perf/bench/check.rs`      | whether results are right                                   |
+//! | `perf/reporters.rs`        | events, and who consumes them: terminal, JSON, HTML         |
+//! | `tune/mod.rs`              | launch shapes tried on this GPU, and the table of the best  |
 //!
 //! # Limits
 //!

@@ -19,10 +19,10 @@
 //! | `stepper.rs` | a chunk: timed, and compared with the CPU |
 //! | `records.rs` | the files of a run, and what is kept of them after an error |
 //! | `field_files.rs` | fields as `.npy`, `.vti` and `.pvd` |
-//! | `receivers.rs` | samples along a line, taken between launches; `recordings.rs`: their file, and films |
+//! | `receivers.rs` | samples along a line; `recordings.rs`: their file, and films |
 //! | `ranks.rs` | several processes that compute together |
 //! | `last.rs` | a run that is timed as a whole, or ends at a tolerance |
-//! | `instruments/mod.rs` | which thread has which element; latency and bandwidth: labs without timesteps |
+//! | `instruments/mod.rs` | labs without timesteps: which thread has what; latency, bandwidth |
 //!
 //! # Limits
 //!
