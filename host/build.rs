@@ -2,22 +2,27 @@
 //! crate, and tells where the built-in solutions are.
 //!
 //! The kernels are compiled for two generations of GPUs: some of them need the newer one
-//! (`host::kernels`).
+//! (`host::kernels`). Where PTX of the same sources is at hand, it is taken instead
+//! ([`prebuilt`]).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, NvvmArch};
+use prebuilt::{Modules, Prebuilt};
+
+#[path = "build/prebuilt.rs"]
+mod prebuilt;
+
+const ARCHS: [NvvmArch; 2] = [NvvmArch::Compute80, NvvmArch::Compute90];
 
 fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    const ARCHS: [NvvmArch; 2] = [NvvmArch::Compute80, NvvmArch::Compute90];
-    let built = CudaBuilder::new("../kernels-gpu")
-        .build_groups(&out_dir, &ARCHS, lab_of)
-        .unwrap_or_else(|error| {
-            eprintln!("error: {error}");
-            std::process::exit(1);
-        });
+    let built = modules(&out_dir).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        std::process::exit(1);
+    });
     let [older, newer] = ARCHS.map(|arch| &built[&arch]);
     let mut modules = String::new();
     for (lab, text) in newer {
@@ -37,6 +42,41 @@ fn main() {
     let solutions = std::env::var("DEP_KERNELS_GPU_SOLUTIONS").expect("kernels-gpu says it");
     println!("cargo::rerun-if-changed={solutions}");
     println!("cargo::rustc-env=SOLUTIONS={solutions}");
+}
+
+/// The modules of each architecture: those at hand, or else compiled into `out_dir`, with the hashes
+/// of their sources beside them. Then that folder is what another machine can take.
+fn modules(out_dir: &Path) -> Result<BTreeMap<NvvmArch, Modules>, String> {
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let root = Path::new(&root).parent().expect("it is in the workspace");
+    let sources = prebuilt::sources(root).map_err(|error| error.to_string())?;
+    let folder = root.join(prebuilt::FOLDER);
+    let found = prebuilt::find(root, &sources, &ARCHS).map_err(|error| error.to_string())?;
+    // A folder that is missing counts as changed, each time.
+    if found != Prebuilt::None {
+        println!("cargo::rerun-if-changed={}", folder.display());
+        for part in prebuilt::DECIDING {
+            println!("cargo::rerun-if-changed={}", root.join(part).display());
+        }
+    }
+    let note = match found {
+        Prebuilt::Ready(modules) => return Ok(modules),
+        Prebuilt::Other(file) => {
+            let note = format!(
+                "{} has PTX of other sources ({file} differs), so that the kernels must be compiled",
+                prebuilt::FOLDER
+            );
+            println!("cargo::warning={note}");
+            format!("\n{note}. It serves again once the sources are those that it was made of")
+        }
+        Prebuilt::None => String::new(),
+    };
+    let builder = CudaBuilder::new("../kernels-gpu");
+    let built = builder.build_groups(out_dir, &ARCHS, lab_of);
+    let built = built.map_err(|error| format!("{error}{note}"))?;
+    let file = out_dir.join(prebuilt::SOURCES);
+    std::fs::write(&file, sources).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(built)
 }
 
 /// The module of a kernel: the lab whose name the kernel's begins with.

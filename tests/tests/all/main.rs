@@ -3,5 +3,6 @@
 mod container;
 mod facts;
 mod links;
+mod prebuilt_ptx;
 mod release;
 mod wave2d;
