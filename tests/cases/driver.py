@@ -45,10 +45,10 @@ def kernel(text, name):
     return made("cuModuleGetFunction", module, name.encode())
 
 
-def launch(function, threads, *values, stream=None):
-    """Launches one block; the arguments are ctypes' numbers."""
+def launch(function, threads, *values, stream=None, blocks=1):
+    """Launches blocks of a number of threads; the arguments are ctypes' numbers."""
     addresses = (pointer * len(values))(*(ctypes.addressof(value) for value in values))
-    return call("cuLaunchKernel", function, 1, 1, 1, threads, 1, 1, 0, stream, addresses, None)
+    return call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, stream, addresses, None)
 
 
 def download(address, count):

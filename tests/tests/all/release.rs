@@ -31,3 +31,14 @@ fn a_program_that_needs_a_newer_glibc_is_refused() {
     let expected = format!("needs glibc {major}.{minor}, newer than 2.28");
     assert!(fits || said.contains(&expected), "{said}");
 }
+
+/// The wheel of the program finds the library beside it, which the other wheel brings.
+#[test]
+fn the_wheel_of_the_course_asks_for_that_of_this_version_of_emulate() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../harness/pyproject.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let project: toml::Table = text.parse().unwrap();
+    let asked = project["project"]["dependencies"][0].as_str().unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(asked, format!("emulate == {version}; sys_platform == 'linux'"));
+}
