@@ -3,6 +3,7 @@
 
 Pages link to files of the repository, so that they also read as plain Markdown. In the book, a link to another page leads
 to that page. A handout (labs/LAB/README.md) is the page that includes it. A link to any other file becomes plain text.
+Sample pages (`samples/NAME.html`) are beside the book alone, and become links there.
 """
 
 import json
@@ -12,6 +13,8 @@ import sys
 
 INCLUDE = re.compile(r"\{\{#include ([^}]+)\}\}")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
+
+SAMPLE = re.compile(r"`(samples/[a-z]+\.html)`")
 
 
 def chapters(items):
@@ -56,7 +59,9 @@ def main():
             return text
 
         blocks = re.split(r"(```.*?```)", page["content"], flags=re.S)
-        page["content"] = "".join(it if it.startswith("```") else LINK.sub(link, it) for it in blocks)
+        sample = lambda found: f"[{found[1]}]({os.path.relpath(found[1], here)})"
+        text = (it if it.startswith("```") else SAMPLE.sub(sample, LINK.sub(link, it)) for it in blocks)
+        page["content"] = "".join(text)
     json.dump(book, sys.stdout)
 
 

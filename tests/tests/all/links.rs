@@ -35,8 +35,14 @@ fn targets(text: &str, folders: &[String]) -> (Vec<String>, Vec<String>) {
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let file = dest_url.split('#').next().unwrap_or_default();
-                // The README's badge is a page beside the repository, wherever that is published.
-                let is_beside = file.starts_with("../../actions/");
+                // Pages beside the repository, wherever that is published: the README's badge, the
+                // files of releases, the book.
+                let beside = ["actions/", "releases/", "deployments/"];
+                let is_beside = beside.iter().any(|page| {
+                    file.split_once("../../").is_some_and(|(up, to)| {
+                        up.split("../").all(str::is_empty) && to.starts_with(page)
+                    })
+                });
                 if !file.is_empty() && !file.contains(':') && !is_beside {
                     links.push(file.to_owned());
                 }
