@@ -44,8 +44,8 @@ fn main() {
     println!("cargo::rustc-env=SOLUTIONS={solutions}");
 }
 
-/// The modules of each architecture: those at hand, or else compiled into `out_dir`, with the hashes
-/// of their sources beside them. Then that folder is what another machine can take.
+/// The modules of each architecture: those at hand, or else compiled into `out_dir`, with the
+/// hashes of their sources beside them. Then that folder is what another machine can take.
 fn modules(out_dir: &Path) -> Result<BTreeMap<NvvmArch, Modules>, String> {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let root = Path::new(&root).parent().expect("it is in the workspace");

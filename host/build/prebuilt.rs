@@ -24,7 +24,7 @@ pub const FOLDER: &str = "kernels-ptx";
 /// The file that has the sources' hashes.
 pub const SOURCES: &str = "SOURCES";
 
-/// What decides the PTX, from the workspace: what is compiled, and what compiles it.
+/// The files and folders of the workspace that decide the PTX: the kernels, and what compiles them.
 pub const DECIDING: [&str; 8] = [
     "crates/cuda_builder/src",
     "crates/cuda_std/Cargo.toml",
@@ -42,14 +42,14 @@ const OF_THE_HOST: [&str; 3] = ["launch.rs", "tests.rs", "variants.rs"];
 /// A module of PTX for each lab.
 pub type Modules = BTreeMap<String, PathBuf>;
 
-/// What [`FOLDER`] has.
+/// The content of [`FOLDER`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Prebuilt<A> {
     /// Modules of these sources, for each architecture.
     Ready(BTreeMap<A, Modules>),
     /// Modules of other sources: the first file that differs.
     Other(String),
-    /// There is no such folder.
+    /// The folder is missing.
     None,
 }
 
@@ -91,8 +91,8 @@ fn modules(folder: &Path) -> io::Result<Modules> {
     Ok(modules)
 }
 
-/// The hashes of all sources in the workspace `root` that decide the PTX: a line each, with the path
-/// from there, ordered by path.
+/// The hashes of all sources in the workspace `root` that decide the PTX: a line each, with the
+/// path from there, ordered by path.
 ///
 /// # Errors
 /// If a source cannot be read.

@@ -41,7 +41,7 @@ fn workspace() -> TempDir {
     root
 }
 
-/// What `setup` says, and whether it succeeds.
+/// Whether `setup` succeeds, and the text that it prints.
 fn setup(root: &Path, kernels_ptx: &str) -> (bool, String) {
     let output = Command::new("./setup")
         .current_dir(root)
@@ -115,7 +115,7 @@ fn ptx_of_other_sources_is_refused_by_setup_and_named_by_the_build() {
         said.contains("kernels-gpu/solutions/matadd/kernels.rs"),
         "{said}"
     );
-    // What an earlier run has put there is untouched.
+    // The modules of an earlier run are untouched.
     let kept = root.join(prebuilt::FOLDER).join("sm_80/matadd.ptx");
     assert_eq!(fs::read_to_string(kept).unwrap(), "older");
     assert_eq!(found(root), Prebuilt::Other(FILES[3].to_owned()));
@@ -152,7 +152,7 @@ fn what_is_no_prebuilt_ptx_is_refused_with_its_name() {
     }
 }
 
-/// What lacks a generation's modules is no release file.
+/// The build does not take the next older generation's modules instead.
 #[test]
 fn a_missing_generation_is_an_error_that_names_the_folder() {
     let root = workspace();
