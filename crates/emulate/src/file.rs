@@ -14,7 +14,7 @@ use units::{count, indented};
 
 use crate::launch::Launch;
 use crate::options::EmulateArgs;
-use crate::runs::Run;
+use crate::runs::{self, Run};
 
 #[derive(Serialize)]
 struct Report {
@@ -56,6 +56,7 @@ pub(crate) fn run(
     note: &mut dyn FnMut(&str),
 ) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
+    let forms = args.forge.open(json.wants_text())?;
     let input =
         |error: &dyn std::fmt::Display| CommandError::Input(format!("{}: {error}", file.display()));
     let text = text(file).map_err(|error| input(&unreadable(&error)))?;
@@ -74,6 +75,7 @@ pub(crate) fn run(
             }
             report.runs.push(launched.run);
         }
+        forms.write(&runs::report(kernel, &report.runs), out)?;
         ending(&report.runs)
     } else {
         if !args.arguments.is_empty() {

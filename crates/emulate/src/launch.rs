@@ -1,11 +1,14 @@
 //! A launch of a kernel of a PTX file.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::Arc;
 
 use exit::CommandError;
+use forge::Place;
 use ptx_emu::{
-    Executable, Fault, LaunchConfig, LaunchError, Machine, Options, OutOfMemory, Schedule,
+    Executable, Fault, FaultPlace, LaunchConfig, LaunchError, Machine, Options, OutOfMemory,
+    ProgramFault, Schedule,
 };
 use terminal::look::Look;
 use units::{count, grouped};
@@ -130,6 +133,7 @@ impl<'a> Launch<'a> {
                 block: self.config.block,
                 kind: program.kind.name().to_owned(),
                 text: fault.to_string(),
+                places: self.places(program),
             }),
             Err(fault @ Fault::Unsupported(_)) => {
                 run.unsupported.push(fault.to_string());
@@ -143,6 +147,16 @@ impl<'a> Launch<'a> {
             machine,
             buffers,
         })
+    }
+
+    /// The source lines of a fault, or the lines of the file of PTX where there are none.
+    fn places(&self, fault: &ProgramFault) -> Vec<Place> {
+        let file = self.args.file.as_deref().unwrap_or(Path::new("PTX"));
+        let place = |place: FaultPlace| match place.source {
+            Some(source) => Place::new(place.role, &*source.file, source.line, source.column),
+            None => Place::new(place.role, file.to_string_lossy(), place.ptx_line, 0),
+        };
+        fault.places().into_iter().map(place).collect()
     }
 
     /// Allocates and fills the buffers; the block of parameters, and where each buffer is.

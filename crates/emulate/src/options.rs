@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use exit::CommandError;
+use forge::ForgeArgs;
 use ptx_emu::Sanitize;
 use terminal::json::JsonArg;
 
@@ -54,6 +55,8 @@ pub struct EmulateArgs {
     pub(crate) counts: bool,
     #[command(flatten)]
     pub(crate) json: JsonArg,
+    #[command(flatten)]
+    pub(crate) forge: ForgeArgs,
     /// The kernel of FILE.ptx to launch
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
@@ -135,8 +138,9 @@ impl EmulateArgs {
             ("--volatile-is-plain", self.volatile_is_plain),
             ("--counts", self.counts),
         ];
-        match is_given.iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) => Err(CommandError::Input(format!(
+        let given = is_given.iter().find(|(_, is_given)| *is_given);
+        match given.map(|(flag, _)| *flag).or(self.forge.given()) {
+            Some(flag) => Err(CommandError::Input(format!(
                 "{flag} is of a launch: name a kernel of the file with --kernel"
             ))),
             None => Ok(()),

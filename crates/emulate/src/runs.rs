@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use forge::{Case, Place, Problem, Report, Verdict};
 use serde::{Deserialize, Serialize};
 use terminal::look::Look;
 use terminal::table::{Align, Columns};
@@ -15,6 +16,9 @@ pub(crate) struct Fault {
     pub(crate) block: [u32; 3],
     pub(crate) kind: String,
     pub(crate) text: String,
+    /// Its source lines, or those of a file of PTX.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) places: Vec<Place>,
 }
 
 /// The work of a kernel's launches.
@@ -58,7 +62,29 @@ pub(crate) struct Run {
     pub(crate) counts: BTreeMap<String, Counts>,
 }
 
+/// The runs of `what`, a program or a kernel, for forges and editors.
+pub(crate) fn report(what: &str, runs: &[Run]) -> Report {
+    let mut report = Report::new("emulate");
+    let cases = runs.iter().map(|run| {
+        let name = format!("order {}", run.order);
+        Case::new(what, name, run.verdict())
+    });
+    report.cases.extend(cases);
+    report
+}
+
 impl Run {
+    fn verdict(&self) -> Verdict {
+        let problems: Vec<Problem> = self.faults.iter().map(Problem::from).collect();
+        let lacks = self.bugs.first().or(self.incomplete.as_ref());
+        let lacks = lacks.or(self.unsupported.first().filter(|_| self.needs_more));
+        match lacks {
+            _ if !problems.is_empty() => Verdict::Wrong(problems),
+            Some(reason) => Verdict::LeftOut(reason.clone()),
+            None => Verdict::Right,
+        }
+    }
+
     /// The kernels and what they have executed.
     pub(crate) fn table(&self, look: Look) -> String {
         let right = |text| (text, Align::Right);
@@ -87,5 +113,15 @@ impl Run {
             columns.row(cells);
         }
         columns.render(0)
+    }
+}
+
+impl From<&Fault> for Problem {
+    fn from(fault: &Fault) -> Problem {
+        Problem {
+            rule: fault.kind.clone(),
+            message: fault.text.clone(),
+            places: fault.places.clone(),
+        }
     }
 }

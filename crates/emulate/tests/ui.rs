@@ -11,6 +11,7 @@
 //! BLESS=1 cargo test -p emulate --test ui races/    writes what the program says
 //! ```
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use emulate::{EmulateArgs, run_noting};
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
 use terminal::look::Look;
 use terminal::stdout::Out;
 
@@ -76,7 +78,12 @@ fn check(file: &Path) -> Result<(), Failed> {
     }
     let said: Vec<String> = commands
         .into_iter()
-        .map(|command| Ok(format!("{command}\n{}", said(file, command)?)))
+        .map(|command| {
+            let words = said(file, command)?;
+            let document = said(file, &format!("{command} --json"))?;
+            has_the_lines_of_the_words(&words, &document)?;
+            Ok(format!("{command}\n{words}"))
+        })
         .collect::<Result<_, Failed>>()?;
     let said = said.join("\n");
     let expected = file.with_extension("stderr");
@@ -88,6 +95,45 @@ fn check(file: &Path) -> Result<(), Failed> {
     } else {
         let name = expected.display();
         Err(format!("the program says:\n{said}\n{name} has:\n{held}\nBLESS=1 writes it").into())
+    }
+}
+
+/// Editors and forges get the lines that a reader of the words gets, and no others.
+fn has_the_lines_of_the_words(words: &str, document: &str) -> Result<(), Failed> {
+    let Ok(document) = serde_json::from_str::<Value>(document) else {
+        return Ok(());
+    };
+    let runs = document["runs"].as_array().into_iter().flatten();
+    let faults = runs.flat_map(|run| run["faults"].as_array().into_iter().flatten());
+    let mut places = BTreeSet::new();
+    for place in faults.flat_map(|fault| fault["places"].as_array().into_iter().flatten()) {
+        places.extend(place["line"].as_u64());
+    }
+    if places.is_empty() && words.contains("not supported by the emulated device") {
+        return Ok(());
+    }
+    // A fault's places have lines of their own, below its first.
+    let told = words.lines().filter(|line| line.starts_with("  "));
+    let told: BTreeSet<u64> = told.flat_map(lines_of).collect();
+    if told == places {
+        Ok(())
+    } else {
+        Err(format!("the words have the lines {told:?}, the report {places:?}:\n{words}").into())
+    }
+}
+
+/// The lines that a place in words has: of the source (`FILE:12`), or else of the PTX text.
+fn lines_of(words: &str) -> Vec<u64> {
+    let number = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit());
+        text[..end.unwrap_or(text.len())].parse().ok()
+    };
+    let of = |before| words.split(before).skip(1).filter_map(number).collect();
+    let source: Vec<u64> = of(".rs:");
+    if source.is_empty() {
+        of("PTX line ")
+    } else {
+        source
     }
 }
 

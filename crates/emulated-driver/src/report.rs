@@ -26,6 +26,8 @@ enum Record<'a> {
         block: [u32; 3],
         kind: &'a str,
         text: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        places: Vec<Place<'a>>,
     },
     /// A program needs what there is not.
     Unsupported { text: &'a str, what: Need },
@@ -47,6 +49,15 @@ enum Record<'a> {
         barriers: u64,
         local_bytes: u64,
     },
+}
+
+/// A source line of a fault.
+#[derive(Serialize)]
+struct Place<'a> {
+    role: &'a str,
+    file: &'a str,
+    line: u32,
+    column: u32,
 }
 
 /// A need without a means.
@@ -120,12 +131,23 @@ pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
 /// Tells a rule that a kernel broke.
 pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
     let text = fault.to_string();
+    let places = fault.places();
+    let places = places.iter().filter_map(|place| {
+        let source = place.source.as_ref()?;
+        Some(Place {
+            role: &place.role,
+            file: &source.file,
+            line: source.line,
+            column: source.column,
+        })
+    });
     add(&Record::Fault {
         kernel: &fault.kernel,
         grid: config.grid,
         block: config.block,
         kind: fault.kind.name(),
         text: &text,
+        places: places.collect(),
     });
     tell(format_args!("{text}"));
 }

@@ -162,8 +162,9 @@ pub use counts::{
 };
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
-    Access, AccessKind, EarlyExit, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
-    RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting, WidenedLoad,
+    Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, LaunchError, Lifetime, Location,
+    ProgramFault, RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting,
+    WidenedLoad,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

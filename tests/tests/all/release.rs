@@ -40,5 +40,8 @@ fn the_wheel_of_the_course_asks_for_that_of_this_version_of_emulate() {
     let project: toml::Table = text.parse().unwrap();
     let asked = project["project"]["dependencies"][0].as_str().unwrap();
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(asked, format!("emulate == {version}; sys_platform == 'linux'"));
+    assert_eq!(
+        asked,
+        format!("emulate == {version}; sys_platform == 'linux'")
+    );
 }

@@ -14,7 +14,7 @@ use terminal::stdout::Out;
 use units::count;
 
 use crate::options::EmulateArgs;
-use crate::runs::Run;
+use crate::runs::{Run, report};
 use records::RecordFile;
 
 mod processes;
@@ -40,6 +40,7 @@ struct Report {
 /// Runs the program once for each order.
 pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
+    let forms = args.forge.open(json.wants_text())?;
     let mut library = Library::place(&file_of_library()?)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
@@ -78,6 +79,7 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         runs.push(run);
     }
     let ending = ending(&program, &runs);
+    forms.write(&report(&program, &runs), out)?;
     let devices = args.devices;
     json.write(
         "emulate",
@@ -336,6 +338,7 @@ mod tests {
                 block: [1; 3],
                 kind: "race".to_owned(),
                 text: "race".to_owned(),
+                places: Vec::new(),
             });
         };
         assert_eq!(ended(&fault), exit::codes::WRONG_RESULT);

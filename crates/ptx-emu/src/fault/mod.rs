@@ -8,7 +8,7 @@
 //!   of a fault;
 //! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
 //!   how they stand to each other;
-//! - `notes`: for what is allowed;
+//! - `notes`: for what is allowed; `places`: the lines of a fault;
 //! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 
@@ -17,6 +17,7 @@ mod kind;
 mod launch;
 mod notes;
 mod others;
+mod places;
 mod quantity;
 mod stray;
 mod threads;
@@ -26,6 +27,7 @@ pub use kind::FaultKind;
 pub use launch::LaunchError;
 pub(crate) use notes::FirstOf;
 pub use notes::{EarlyExit, WidenedLoad};
+pub use places::FaultPlace;
 pub use stray::Stray;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 
