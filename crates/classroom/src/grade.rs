@@ -35,7 +35,7 @@ pub struct GradeArgs {
     submission: Option<PathBuf>,
     /// Grade every submission in this folder; -o names the folder for the results, where a second
     /// call goes on after an interruption
-    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "student_report", "heat_maps", "brief", "counts"])]
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "student_report", "heat_maps", "brief", "counts", "annotate", "sarif", "junit"])]
     all: Option<PathBuf>,
     /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their
     /// numbers as in 0,2
@@ -98,7 +98,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     let examiner = Examiner::new(Rules::new(&args.settings)?, &args.settings, None)?;
     let device = examiner.devices()[0];
     let report = examiner.grade(submission, device, &Workers, &mut Bars::default())?;
-    files.write(&report, out)
+    files.write(submission, &report, out)
 }
 
 /// Grades a class, or writes the summary of one that is graded.

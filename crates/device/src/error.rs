@@ -1,5 +1,6 @@
 //! The errors of this crate, by who can fix them.
 
+use ptx_emu::{Fault, ProgramFault};
 use thiserror::Error;
 
 use exit::{CommandError, ErrorKind};
@@ -52,6 +53,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The rule that a kernel broke on the emulated device, and where, if that is what happened.
+    pub fn program_fault(&self) -> Option<&ProgramFault> {
+        let Error::Device(DeviceError::Emulated { fault, .. }) = self else {
+            return None;
+        };
+        match &**fault {
+            Fault::Program(fault) => Some(fault),
+            Fault::Unsupported(_) | Fault::Launch(_) => None,
+        }
+    }
+
     /// The one who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -83,7 +95,7 @@ fn device_kind(error: &DeviceError) -> ErrorKind {
         | DeviceError::Dependent(_)
         | DeviceError::Unstated { .. } => ErrorKind::Submission,
         DeviceError::Emulated { fault, .. } => match **fault {
-            ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
+            Fault::Unsupported(_) => ErrorKind::Environment,
             _ => ErrorKind::Submission,
         },
         DeviceError::WrongBuffer { .. } => ErrorKind::Bug,

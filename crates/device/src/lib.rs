@@ -110,7 +110,7 @@ pub use module::Module;
 pub use preparation::{BufferPool, Buffers, Order, Preparation};
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
-    Options, Sanitize, Schedule, SharedTraffic,
+    Options, ProgramFault, Sanitize, Schedule, SharedTraffic,
 };
 pub use ranked_device::RankedDevice;
 pub use report::{COUNTS, Count, KernelReport};

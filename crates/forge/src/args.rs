@@ -5,20 +5,32 @@ use exit::CommandError;
 use output_files::{OutputFile, OutputPath};
 use terminal::stdout::Out;
 
-use crate::{Report, github, junit, sarif};
+use crate::{Report, editor, github, junit, sarif};
 
-/// A forge whose annotations can be written.
+/// A reader of annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Forge {
-    /// GitHub's workflow commands.
+    /// A pull request on GitHub, by workflow commands.
     Github,
+    /// An editor: a line FILE:LINE:COLUMN: error: ... for each place, as compilers print them.
+    Editor,
+}
+
+impl Forge {
+    /// The annotations for this reader, a line each.
+    pub fn annotations(self, report: &Report) -> String {
+        match self {
+            Forge::Github => github::annotations(report),
+            Forge::Editor => editor::annotations(report),
+        }
+    }
 }
 
 /// The flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ForgeArgs {
-    /// Print the faults as annotations of this forge too, which shows them in a pull request
-    #[arg(long, value_name = "FORGE")]
+    /// Print the faults as annotations too, for one who shows them beside the code
+    #[arg(long, value_name = "READER")]
     annotate: Option<Forge>,
     /// Write the faults with their files and lines as SARIF 2.1.0, for code scanning and editors
     #[arg(long, value_name = "FILE")]
@@ -80,8 +92,8 @@ impl Forms {
     ///
     /// [`CommandError::Environment`] if a file, or standard output, cannot be written.
     pub fn write(self, report: &Report, out: &mut Out<'_>) -> Result<(), CommandError> {
-        if let Some(Forge::Github) = self.annotate {
-            for line in github::annotations(report).lines() {
+        if let Some(reader) = self.annotate {
+            for line in reader.annotations(report).lines() {
                 out.line(line)?;
             }
         }

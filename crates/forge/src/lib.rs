@@ -4,6 +4,7 @@
 //! A command that tests kernels has the flags of [`ForgeArgs`], makes a [`Report`] of its results,
 //! and writes it by [`Forms::write`]:
 //!
+//! - [`editor`]: lines that begin with a place, as compilers print them;
 //! - [`github`]: annotations that a workflow of GitHub shows in a pull request;
 //! - [`sarif`]: SARIF 2.1.0 (OASIS), for code scanning and editors;
 //! - [`junit`]: the XML of JUnit, for lists of tests.
@@ -25,6 +26,7 @@
 //! ```
 
 mod args;
+pub mod editor;
 pub mod github;
 pub mod junit;
 mod path;

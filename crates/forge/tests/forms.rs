@@ -1,6 +1,6 @@
 //! One report in each form, as its readers see it. `.ci/forms` holds the forms to their schemas.
 
-use forge::{Case, Place, Problem, Report, Verdict, github, junit, sarif};
+use forge::{Case, Place, Problem, Report, Verdict, editor, github, junit, sarif};
 
 fn race() -> Problem {
     Problem {
@@ -45,6 +45,11 @@ fn report() -> Report {
 #[test]
 fn github_shows_each_problem_once_and_each_side_of_a_race() {
     insta::assert_snapshot!(github::annotations(&report()));
+}
+
+#[test]
+fn an_editor_has_a_line_for_each_place() {
+    insta::assert_snapshot!(editor::annotations(&report()));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use device::Error;
 use device::module::ModuleError;
-use device::{DeviceError, DriverError, Fault, FaultKind};
+use device::{DeviceError, DriverError, Fault, FaultKind, ProgramFault};
 use exit::ErrorKind;
+use forge::Place;
 
 use crate::outcome::{Failure, Kind, NoResult, Panic};
 
@@ -30,6 +31,7 @@ impl From<Error> for NoResult {
                         FaultKind::Assertion { .. } => Some(Panic::Told),
                         _ => None,
                     };
+                    let failure = failure.with_places(places(program));
                     return failure.with_sanitizer(message).into();
                 }
             },
@@ -73,6 +75,20 @@ impl From<Error> for NoResult {
         };
         NoResult::failed(kind, message)
     }
+}
+
+/// The source lines of a fault, where the kernel's debug information has them.
+pub fn places(fault: &ProgramFault) -> Vec<Place> {
+    let places = fault.places().into_iter().filter_map(|place| {
+        let source = place.source?;
+        Some(Place::new(
+            place.role,
+            &*source.file,
+            source.line,
+            source.column,
+        ))
+    });
+    places.collect()
 }
 
 fn of_program(kind: &FaultKind) -> Kind {

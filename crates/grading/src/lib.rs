@@ -79,5 +79,7 @@ mod processes;
 pub mod report;
 pub mod worker;
 
+pub use device_errors::places;
+
 pub use outcome::{Category, Failure, Kind, NoResult, Outcome};
 pub use report::GradeReport;

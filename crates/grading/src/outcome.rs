@@ -1,6 +1,7 @@
 //! How a graded case ended. Each way to fail has a code that does not change from one version to
 //! the next.
 
+use forge::Place;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -168,6 +169,10 @@ pub struct Failure {
     /// The emulated device's message, where it found a fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<String>,
+    /// The source lines that a fault of the emulated device is about: its own first, then those of
+    /// others, such as the other side of a race.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
     /// Which sample failed, from 0, where there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<u32>,
@@ -202,6 +207,7 @@ impl Failure {
             message: bounded(message.into(), MAX_TEXT_BYTES),
             device: None,
             sanitizer: None,
+            places: Vec::new(),
             sample: None,
             diagnosis: None,
             panic: None,
@@ -218,6 +224,12 @@ impl Failure {
     /// With the emulated device's message.
     pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failure {
         self.sanitizer = Some(bounded(message.into(), MAX_TEXT_BYTES));
+        self
+    }
+
+    /// With the source lines of the fault.
+    pub fn with_places(mut self, places: Vec<Place>) -> Failure {
+        self.places = places;
         self
     }
 

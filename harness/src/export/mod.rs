@@ -89,7 +89,8 @@ const LEFT_OUT: [&str; 4] = ["solutions", "tests", "examples", "snapshots"];
 const TESTS: &str = "tests.rs";
 
 /// The files that the copy has and the course does not.
-const NEW: [(&str, &str); 3] = [
+const NEW: [(&str, &str); 4] = [
+    (".vscode/tasks.json", include_str!("student/tasks.json")),
     ("README.md", include_str!("student/README.md")),
     ("tests/Cargo.toml", include_str!("student/tests.toml")),
     ("tests/src/main.rs", include_str!("student/main.rs")),

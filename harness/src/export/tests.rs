@@ -355,3 +355,21 @@ fn a_folder_with_something_in_it_is_left_alone() {
     insta::assert_snapshot!(failure, @"--out DIR: the folder is not empty; remove it, or name another");
     assert_eq!(files(folder.path()).len(), 1);
 }
+
+/// The editor's tasks offer each lab, with the copy's own program.
+#[test]
+fn the_tasks_of_the_editor_know_all_labs() {
+    let tasks: serde_json::Value =
+        serde_json::from_str(include_str!("student/tasks.json")).unwrap();
+    let offered = tasks["inputs"][0]["options"].as_array().unwrap();
+    let offered: Vec<&str> = offered.iter().map(|lab| lab.as_str().unwrap()).collect();
+    let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
+    let mut sorted = offered.clone();
+    labs.sort_unstable();
+    sorted.sort_unstable();
+    assert_eq!(sorted, labs);
+    for task in tasks["tasks"].as_array().unwrap() {
+        let command = task["command"].as_str().unwrap();
+        assert_eq!(command, format!("${{workspaceFolder}}/{}", super::PROGRAM));
+    }
+}

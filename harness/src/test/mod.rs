@@ -14,6 +14,7 @@ use host::labs;
 use lab::Lab;
 
 use exit::{CommandError, Ending};
+use forge::ForgeArgs;
 use report::{LabReport, Report};
 use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
 use select::devices::{Machine, Wanted};
@@ -54,6 +55,8 @@ pub struct TestArgs {
     pub own: SubmissionArg,
     #[command(flatten)]
     json: JsonArg,
+    #[command(flatten)]
+    forge: ForgeArgs,
 }
 
 impl TestArgs {
@@ -101,6 +104,7 @@ fn run_on(
     let params = catalogue::params(&args.param)?;
     let chosen = machine.choose(&args.device)?;
     let json = args.json.open()?;
+    let forms = args.forge.open(json.wants_text())?;
 
     let began = Instant::now();
     let has_no_variants = labs.iter().all(|of| of.variants.is_empty());
@@ -143,6 +147,7 @@ fn run_on(
         }
     }
     let ending = report.ending();
+    forms.write(&report.for_forges(), out)?;
     json.write("test", report, out)?;
     Ok(ending)
 }

@@ -1,7 +1,9 @@
 //! The results of the tests, as text and as JSON.
 
+use std::path::Path;
 use std::time::Duration;
 
+use forge::{Case, Place, Problem, Verdict};
 use serde::Serialize;
 
 use exit::Ending;
@@ -38,6 +40,12 @@ pub struct TestResult {
     pub status: Status,
     /// The error, if there is one.
     pub message: Option<String>,
+    /// The rule that a kernel broke on the emulated device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<&'static str>,
+    /// The source lines of that fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
 }
 
 /// All results of a lab.
@@ -72,7 +80,46 @@ impl Status {
     }
 }
 
+impl TestResult {
+    fn verdict(&self) -> Verdict {
+        let message = self.message.clone().unwrap_or_default();
+        match self.status {
+            Status::Ok => Verdict::Right,
+            Status::Failed => {
+                let mut places = self.places.clone();
+                for place in &mut places {
+                    // A submission's variant is named by its folder.
+                    let file = Path::new(self.variant).join(&place.file);
+                    if file.exists() {
+                        place.file = file.to_string_lossy().into_owned();
+                    }
+                }
+                Verdict::Wrong(vec![Problem {
+                    rule: self.rule.unwrap_or("wrong result").to_owned(),
+                    message,
+                    places,
+                }])
+            }
+            Status::NotRun => Verdict::LeftOut("an earlier fault has ended the device".to_owned()),
+            Status::Skipped | Status::Lacking => Verdict::LeftOut(message),
+        }
+    }
+}
+
 impl Report {
+    /// The results for editors and forges.
+    pub fn for_forges(&self) -> forge::Report {
+        let mut report = forge::Report::new("harness test");
+        for lab in &self.labs {
+            let cases = lab.results.iter().map(|result| {
+                let suite = format!("{} {}, {}", lab.lab, result.variant, result.device);
+                Case::new(suite, &result.case, result.verdict())
+            });
+            report.cases.extend(cases);
+        }
+        report
+    }
+
     /// A wrong result counts more than what the machine lacks.
     pub fn ending(&self) -> Ending {
         if self.count(Status::Failed) > 0 {

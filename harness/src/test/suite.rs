@@ -1,8 +1,9 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
 use device::DeviceError;
-use device::{Device, Error, NamedBuffers, check};
+use device::{Device, Error, NamedBuffers, ProgramFault, check};
 use exit::ErrorKind;
+use grading::places;
 use lab::run::{explain, run_from};
 use lab::{Cpu, Lab, LabCase, Variant};
 use terminal::progress::NoProgress;
@@ -136,7 +137,11 @@ pub fn run(
             .map_err(lacking)?;
         let mut row = Vec::new();
         for column in columns {
-            let (status, message) = test(lab, case.as_ref(), column, tuned, &inputs, &expected)
+            let End {
+                status,
+                message,
+                fault,
+            } = test(lab, case.as_ref(), column, tuned, &inputs, &expected)
                 .map_err(|failure| failure.context(&label))?;
             pace.add(case.as_ref());
             row.push(TestResult {
@@ -145,6 +150,8 @@ pub fn run(
                 variant: column.variant_name(),
                 status,
                 message,
+                rule: fault.as_ref().map(|fault| fault.kind.name()),
+                places: fault.map_or_else(Vec::new, |fault| places(&fault)),
             });
         }
         if let Some(out) = show.as_deref_mut() {
@@ -161,6 +168,24 @@ pub fn run(
     Ok(results)
 }
 
+/// How a test ended.
+struct End {
+    status: Status,
+    message: Option<String>,
+    /// The rule that a kernel broke on the emulated device.
+    fault: Option<ProgramFault>,
+}
+
+impl End {
+    fn new(status: Status, message: Option<String>) -> Self {
+        Self {
+            status,
+            message,
+            fault: None,
+        }
+    }
+}
+
 /// One test. Fails only for bugs of ours and cases that cannot be recorded.
 fn test(
     lab: &Lab,
@@ -169,7 +194,7 @@ fn test(
     tuned: &Table,
     inputs: &NamedBuffers,
     expected: &NamedBuffers,
-) -> Result<(Status, Option<String>), CommandError> {
+) -> Result<End, CommandError> {
     let tested = match column.variant {
         None => case
             .reference_from(inputs, Cpu::Parallel, &NoProgress)
@@ -182,18 +207,21 @@ fn test(
         }
     };
     match tested {
-        Ok(Ok(())) => Ok((Status::Ok, None)),
-        Ok(Err(error)) => Ok((Status::Failed, Some(explain(case, &error)))),
+        Ok(Ok(())) => Ok(End::new(Status::Ok, None)),
+        Ok(Err(error)) => Ok(End::new(Status::Failed, Some(explain(case, &error)))),
         // The earlier fault has been reported.
-        Err(Error::Device(DeviceError::Lost { .. })) => Ok((Status::NotRun, None)),
+        Err(Error::Device(DeviceError::Lost { .. })) => Ok(End::new(Status::NotRun, None)),
         Err(error) => match error.kind() {
-            ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
+            ErrorKind::Submission => Ok(End {
+                fault: error.program_fault().cloned(),
+                ..End::new(Status::Failed, Some(error.to_string()))
+            }),
             ErrorKind::Environment => {
                 let variant = column.variant.map(|(variant, _)| variant);
                 let message = memory_advice::explained(&error, lab, variant);
-                Ok((Status::Lacking, Some(message)))
+                Ok(End::new(Status::Lacking, Some(message)))
             }
-            ErrorKind::Needs => Ok((Status::Skipped, Some(error.to_string()))),
+            ErrorKind::Needs => Ok(End::new(Status::Skipped, Some(error.to_string()))),
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },
     }

@@ -10,6 +10,8 @@ mod emulate;
 mod faults;
 mod files;
 #[cfg(target_os = "linux")]
+mod forge;
+#[cfg(target_os = "linux")]
 mod gpu_program;
 mod grade;
 mod help;

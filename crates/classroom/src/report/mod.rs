@@ -11,17 +11,20 @@
 pub mod figures;
 pub mod gradescope;
 pub mod html;
+pub mod lines;
 pub mod student;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 
 use ::terminal::stdout::Out;
 use exit::{CommandError, Ending};
+use forge::{ForgeArgs, Forms};
 use grading::report::{CaseGrade, GradeReport};
 use output_files::{OutputFile, OutputFolder, OutputPath};
 use page::escape;
@@ -52,6 +55,9 @@ pub struct ReportArgs {
     /// ...
     #[arg(long)]
     pub counts: bool,
+    /// Forms for editors and forges.
+    #[command(flatten)]
+    pub forge: ForgeArgs,
 }
 
 /// The files of [`ReportArgs`], in the making.
@@ -65,6 +71,7 @@ pub struct ReportFiles {
     heat_maps: Option<OutputFolder>,
     brief: bool,
     counts: bool,
+    forms: Forms,
 }
 
 impl ReportArgs {
@@ -98,17 +105,23 @@ impl ReportArgs {
                 .transpose()?,
             brief: self.brief,
             counts: self.counts,
+            forms: self.forge.open(true)?,
         })
     }
 }
 
 impl ReportFiles {
-    /// Prints the grade, and writes the files.
+    /// Prints the grade of `submission`, and writes the files.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`] if something cannot be written.
-    pub fn write(self, report: &GradeReport, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    pub fn write(
+        self,
+        submission: &Path,
+        report: &GradeReport,
+        out: &mut Out<'_>,
+    ) -> Result<Ending, CommandError> {
         let look = out.look();
         out.line(if self.brief {
             terminal::brief(report, look)
@@ -148,6 +161,7 @@ impl ReportFiles {
             }
             folder.finish()?;
         }
+        self.forms.write(&lines::report(submission, report), out)?;
         Ok(ending(report))
     }
 }

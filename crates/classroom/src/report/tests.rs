@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use ::terminal::look::Look;
+use forge::ForgeArgs;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Against, Group};
 use grading::outcome::{Failure, Kind, NoResult, Outcome};
@@ -552,10 +553,15 @@ fn every_file_is_written() {
         heat_maps: path("pictures"),
         brief: true,
         counts: true,
+        forge: ForgeArgs::default(),
     };
     let files = args.open().unwrap();
     let mut text = Vec::new();
-    let ending = files.write(&full(), &mut Out::new(&mut text, Look::PLAIN));
+    let ending = files.write(
+        Path::new("ada"),
+        &full(),
+        &mut Out::new(&mut text, Look::PLAIN),
+    );
     assert_eq!(ending, Ok(Ending::Wrong));
     let text = String::from_utf8(text).unwrap();
     assert!(

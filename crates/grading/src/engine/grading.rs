@@ -187,6 +187,7 @@ impl<'a> Grading<'a> {
                 panic: said.panic,
                 message: said.message,
                 sanitizer: said.sanitizer,
+                places: said.places,
                 ..failure
             },
             _ => failure,
