@@ -20,8 +20,8 @@
 //! let mut report = Report::new("emulate");
 //! report.cases.push(Case::new("saxpy", "order 0", Verdict::Wrong(vec![race])));
 //! assert_eq!(
-//!     forge::github::annotations(&report),
-//!     "::error title=race in shared memory,file=mine/kernels.rs,line=12,col=9::no barrier between them\n"
+//!     forge::editor::annotations(&report),
+//!     "mine/kernels.rs:12:9: error: no barrier between them\n"
 //! );
 //! ```
 
@@ -72,7 +72,7 @@ pub enum Verdict {
 pub struct Problem {
     /// The kind, in a few words: the rule that was broken.
     pub rule: String,
-    /// What happened, in full.
+    /// The event, in full.
     pub message: String,
     /// The lines that it is about, that of the problem itself first. None where it has no line.
     pub places: Vec<Place>,

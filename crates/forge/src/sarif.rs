@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::path::uri;
 use crate::{Case, Place, Problem, Report};
 
-/// The schema's address, by which readers know the format.
+/// The schema's address. Readers know the format by it.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
