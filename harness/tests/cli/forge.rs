@@ -68,8 +68,8 @@ fn each_form_has_both_sides(command: &[&str], rule: &str) {
     let title = rule.replace('-', " ");
     let annotation = format!("::error title={title},file=my work/kernels.rs,line={line},");
     assert!(text.contains(&annotation), "{annotation}\n{text}");
-    let annotation = format!("file=my work/kernels.rs,line={earlier},");
-    assert!(text.contains(&annotation), "{annotation}\n{text}");
+    let other_side = format!("file=my work/kernels.rs,line={earlier},");
+    assert!(text.contains(&other_side), "{other_side}\n{text}");
 
     let junit = fs::read_to_string(folder.path().join("j.xml")).unwrap();
     let place = format!("file=\"my work/kernels.rs\" line=\"{line}\"");
