@@ -31,7 +31,7 @@ const fn long(line: &'static str) -> Row {
 pub const TABLE: [Row; 37] = [
     short("list --json=>o.json"),
     long("doctor --json=>o.json"),
-    short("test matadd --device cpu --json=>o.json"),
+    short("test matadd --device cpu --json=>o.json --sarif >s.sarif --junit >j.xml"),
     long("test matadd --device cpu --submission <sub --json=>o.json"),
     short(
         "perf matadd --device cpu --quick --param n_x=8 --param n_y=8 --json=>o.json --html >o.html",
@@ -45,7 +45,7 @@ pub const TABLE: [Row; 37] = [
     short("counts <k.ptx --baseline <b.json"),
     long("counts matadd --submission <sub --baseline >b.json --update"),
     long(
-        "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/",
+        "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/ --sarif >s.sarif --junit >j.xml",
     ),
     long("grade --all <class --lab matadd --lab-file <lab.toml -o >results/"),
     long("watch <sub --lab matadd --once"),
@@ -74,8 +74,8 @@ pub const TABLE: [Row; 37] = [
         "pack <sub --lab matadd --lab-file <lab.toml --course <course --cache <cache -o >o.bundle",
     ),
     short("launch --processes 2 -- run wave2d --shape 30,20 --steps 4 --device cpu"),
-    short("emulate <k.ptx --kernel k --json=>o.json u32[4]=7"),
-    short("emulate --json=>o.json -- <./prog ok"),
+    short("emulate <k.ptx --kernel k --json=>o.json --sarif >s.sarif --junit >j.xml u32[4]=7"),
+    short("emulate --json=>o.json --sarif >s.sarif --junit >j.xml -- <./prog ok"),
 ];
 
 /// Rows that none of the faults concerns: they have no paths.
