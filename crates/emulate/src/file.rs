@@ -75,7 +75,7 @@ pub(crate) fn run(
             }
             report.runs.push(launched.run);
         }
-        forms.write(&runs::report(kernel, &report.runs), out)?;
+        forms.write(|| runs::report(kernel, &report.runs), out)?;
         ending(&report.runs)
     } else {
         if !args.arguments.is_empty() {

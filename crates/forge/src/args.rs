@@ -86,12 +86,20 @@ impl ForgeArgs {
 }
 
 impl Forms {
-    /// Writes the report in each form.
+    /// Writes the report in each form. It is made only if there is one.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`] if a file, or standard output, cannot be written.
-    pub fn write(self, report: &Report, out: &mut Out<'_>) -> Result<(), CommandError> {
+    pub fn write(
+        self,
+        report: impl FnOnce() -> Report,
+        out: &mut Out<'_>,
+    ) -> Result<(), CommandError> {
+        if self.annotate.is_none() && self.sarif.is_none() && self.junit.is_none() {
+            return Ok(());
+        }
+        let report = &report();
         if let Some(reader) = self.annotate {
             for line in reader.annotations(report).lines() {
                 out.line(line)?;

@@ -34,6 +34,8 @@ pub mod sarif;
 
 pub use args::{Forge, ForgeArgs, Forms};
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 /// The results of a command.
@@ -105,6 +107,17 @@ impl Place {
             line,
             column,
         }
+    }
+
+    /// The place, in `folder` if that has its file: a compiler knows the files of a submission by
+    /// their names there.
+    #[must_use]
+    pub fn within(mut self, folder: &Path) -> Place {
+        let file = folder.join(&self.file);
+        if file.exists() {
+            self.file = file.to_string_lossy().into_owned();
+        }
+        self
     }
 }
 

@@ -147,7 +147,7 @@ fn run_on(
         }
     }
     let ending = report.ending();
-    forms.write(&report.for_forges(), out)?;
+    forms.write(|| report.for_forges(), out)?;
     json.write("test", report, out)?;
     Ok(ending)
 }

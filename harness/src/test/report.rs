@@ -86,14 +86,10 @@ impl TestResult {
         match self.status {
             Status::Ok => Verdict::Right,
             Status::Failed => {
-                let mut places = self.places.clone();
-                for place in &mut places {
-                    // A submission's variant is named by its folder.
-                    let file = Path::new(self.variant).join(&place.file);
-                    if file.exists() {
-                        place.file = file.to_string_lossy().into_owned();
-                    }
-                }
+                // A submission's variant is named by its folder.
+                let folder = Path::new(self.variant);
+                let places = self.places.iter().cloned();
+                let places = places.map(|place| place.within(folder)).collect();
                 Verdict::Wrong(vec![Problem {
                     rule: self.rule.unwrap_or("wrong result").to_owned(),
                     message,

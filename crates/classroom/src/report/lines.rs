@@ -47,13 +47,7 @@ fn problem(submission: &Path, failure: &Failure) -> Problem {
     if places.is_empty() {
         places.push(Place::new("the submission", KERNELS, 0, 0));
     }
-    for place in &mut places {
-        // The compiler knows the submission's files by their names.
-        let file = submission.join(&place.file);
-        if file.exists() {
-            place.file = file.to_string_lossy().into_owned();
-        }
-    }
+    let places = places.into_iter().map(|place| place.within(submission));
     Problem {
         rule: failure.kind.code().replace('_', " "),
         message: failure
@@ -61,6 +55,6 @@ fn problem(submission: &Path, failure: &Failure) -> Problem {
             .as_ref()
             .unwrap_or(&failure.message)
             .clone(),
-        places,
+        places: places.collect(),
     }
 }

@@ -161,7 +161,8 @@ impl ReportFiles {
             }
             folder.finish()?;
         }
-        self.forms.write(&lines::report(submission, report), out)?;
+        self.forms
+            .write(|| lines::report(submission, report), out)?;
         Ok(ending(report))
     }
 }

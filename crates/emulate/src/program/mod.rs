@@ -79,7 +79,7 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         runs.push(run);
     }
     let ending = ending(&program, &runs);
-    forms.write(&report(&program, &runs), out)?;
+    forms.write(|| report(&program, &runs), out)?;
     let devices = args.devices;
     json.write(
         "emulate",
