@@ -1,6 +1,8 @@
 //! Lines that begin with a place, which editors find in what a task prints: VS Code by a problem
 //! matcher, Vim by `errorformat`, Emacs in a compilation buffer.
 
+use page::escape::plain;
+
 use crate::path::from_here;
 use crate::{Place, Report};
 
@@ -25,5 +27,5 @@ pub fn annotations(report: &Report) -> String {
 fn line(place: &Place, severity: &str, words: &str) -> String {
     let file = from_here(&place.file);
     let (line, column) = (place.line.max(1), place.column.max(1));
-    format!("{file}:{line}:{column}: {severity}: {words}\n")
+    plain(&format!("{file}:{line}:{column}: {severity}: {words}\n"))
 }

@@ -1,6 +1,8 @@
 //! Annotations of GitHub: lines of a workflow's log that its pages show beside the code
 //! (GitHub documentation, "Workflow commands for GitHub Actions").
 
+use page::escape::plain;
+
 use crate::path::from_here;
 use crate::{Place, Report};
 
@@ -34,9 +36,7 @@ fn annotation(level: &str, title: &str, place: Option<&Place>, message: &str) ->
 
 /// Text as the runner reads it back.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    plain(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Text of a property, where commas and colons end it.

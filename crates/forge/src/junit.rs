@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use page::escape::html;
+
 use crate::path::from_here;
 use crate::{Case, Place, Report, Verdict};
 
@@ -95,20 +97,8 @@ fn named(place: &Place) -> String {
     }
 }
 
-/// Text between tags and within quotes (XML 1.0, section 2.4). Characters that XML cannot have
-/// (section 2.2) become U+FFFD.
+/// Text between tags and within quotes (XML 1.0, section 2.4). The noncharacters that XML cannot
+/// have (section 2.2) become U+FFFD.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\n' | '\t' => escaped.push(c),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
+    html(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

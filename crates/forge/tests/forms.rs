@@ -63,3 +63,24 @@ fn sarif_has_the_other_side_as_a_related_location() {
 fn junit_has_each_case_in_its_suite() {
     insta::assert_snapshot!(junit::document(&report()));
 }
+
+/// A submission chooses its messages, and an instructor's terminal shows them.
+#[test]
+fn no_form_passes_on_what_a_terminal_would_obey() {
+    let mut hostile = race();
+    hostile.message = "x\u{1b}[2J\u{202e}y\u{ffff}".to_owned();
+    hostile.rule = "a\u{1b}[1m".to_owned();
+    let mut report = Report::new("harness grade");
+    let verdict = Verdict::Wrong(vec![hostile]);
+    report.cases.push(Case::new("b\u{1b}", "c\u{9b}", verdict));
+    for form in [
+        editor::annotations(&report),
+        github::annotations(&report),
+        junit::document(&report),
+    ] {
+        let is_obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!form.contains(is_obeyed), "{form:?}");
+    }
+    // XML 1.0, section 2.2.
+    assert!(!junit::document(&report).contains('\u{ffff}'));
+}
