@@ -1,12 +1,12 @@
 """Which modules of a crate differ from one operating system to another.
 
 A crate has at most one: a file, or a folder, named for what it does (`keyboard`, `isolation`). Where a system lacks it, a twin
-beside it has the same items and answers so, by `#[cfg_attr(not(..), path = "no_keyboard.rs")] mod keyboard;`. Nothing else in
-production code asks which system it is, or calls one of them, so that a port is written in one place.
+beside it has the same items and answers so, by `#[cfg_attr(not(..), path = "no_keyboard.rs")] mod keyboard;`. Where several have it,
+each in its way, it is a folder with a file for each. Nothing else in production code asks which system it is, or calls one of them,
+so that a port is written in one place.
 """
 import os
 import re
-import tomllib
 
 SYSTEM = r"\b(?:target_os|target_family|unix|windows)\b"
 # Code for one system, whether it asks or not.
@@ -46,13 +46,6 @@ def homes(texts):
     return {home for home in found if not any(home.startswith(other + "/") for other in found)}
 
 
-def tables(manifest):
-    """The systems for which a manifest has dependencies of the product."""
-    with open(manifest, "rb") as file:
-        targets = tomllib.load(file).get("target", {})
-    return {cfg for cfg, target in targets.items() if re.search(SYSTEM, cfg) and {"dependencies", "build-dependencies"} & target.keys()}
-
-
 def scattered(texts, crates):
     """Lines that list each crate's module, and sentences about crates that have more. `crates`: their folders."""
     listed, wrong = [], []
@@ -66,6 +59,4 @@ def scattered(texts, crates):
                 f"{crate}: {', '.join(places)} ask which system it is, or call one; put it into one module, named for what it does, with a twin "
                 "for systems that lack it (.ci/systems.py)"
             )
-        if len(systems := sorted(tables(crate + "/Cargo.toml"))) > 1:
-            wrong.append(f"{crate}/Cargo.toml: tables for {' and '.join(systems)}; one is enough for one module")
     return listed, wrong

@@ -22,18 +22,33 @@
 //! The child's environment holds the given variables only, its standard input is given bytes, and
 //! of its standard output and error a limited number of bytes is kept.
 //!
-//! All of it is Linux's, and is in the module `isolation`. Elsewhere nothing is in force, and a
-//! program is not run (`no_isolation.rs`): there, a port is written.
+//! All of that is Linux's. Elsewhere, where [`HAS_ISOLATION`] is false, `deadline` alone is in force,
+//! and a program keeps its user's environment. Whether that will do, the caller decides.
 
-#[cfg_attr(not(target_os = "linux"), path = "no_isolation.rs")]
 mod isolation;
 mod layers;
 
+use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
-pub use isolation::{available, confines_files};
+pub use isolation::HAS_ISOLATION;
 pub use layers::{InForce, Layer};
+
+/// The protections that this system gives: those under which a program that does nothing ran.
+///
+/// # Errors
+///
+/// The system's, if it starts no process.
+pub fn available() -> io::Result<InForce> {
+    isolation::available()
+}
+
+/// Whether this system can keep a program from files ([`Layer::Files`]).
+pub fn confines_files() -> bool {
+    isolation::confines_files()
+}
 
 /// The system calls that a program may make.
 #[derive(Debug, Clone)]
@@ -113,6 +128,18 @@ pub enum End {
     ForbiddenCall,
     /// Another signal ended it.
     Signal(i32),
+}
+
+impl Sandbox {
+    /// Runs `command`, whose program is an absolute path, to its end, with `input` as its standard
+    /// input. Of its environment it keeps what was set; without isolation it keeps all.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    pub fn run(&self, command: &mut Command, input: &[u8]) -> io::Result<Finished> {
+        isolation::run(self, command, input)
+    }
 }
 
 impl Finished {
