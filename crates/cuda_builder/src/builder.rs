@@ -349,7 +349,7 @@ fn watched<'s>(
     sources: &'s [PathBuf],
     target_dir: &'s Path,
 ) -> impl Iterator<Item = &'s Path> + use<'s> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let generated = real(target_dir);
     let sources = sources.iter().map(PathBuf::as_path);
     sources.filter(move |source| !real(source).starts_with(&generated))

@@ -1,7 +1,7 @@
 //! LLVM IR to PTX: `opt`, `llc`, and a check for undefined functions.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process::Command;
 
 use crate::arch::LONG_NAMES;
@@ -301,9 +301,17 @@ fn check_clusters(text: &str, arch: NvvmArch) -> Result<(), Error> {
 /// those of the Rust library below `/rust`.
 pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)> {
     vec![
-        (format!("\"{}/", tools.library_source.display()), "\"/rust/"),
-        (format!("\"{}/", workspace.display()), "\""),
+        (
+            format!("\"{}/", with_slashes(&tools.library_source)),
+            "\"/rust/",
+        ),
+        (format!("\"{}/", with_slashes(workspace)), "\""),
     ]
+}
+
+/// A path as PTX has it on every machine.
+fn with_slashes(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
 
 /// The PTX, its file names replaced according to `places`.
@@ -311,9 +319,11 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         if line.trim_start().starts_with(".file") {
+            // Windows' separator is written twice.
+            let name = line.replace("\\\\", "/");
             let relocated = places
                 .iter()
-                .fold(line.to_owned(), |text, (from, to)| text.replace(from, to));
+                .fold(name, |text, (from, to)| text.replace(from, to));
             out.push_str(&relocated);
         } else {
             out.push_str(line);

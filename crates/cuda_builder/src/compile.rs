@@ -27,9 +27,8 @@ impl KernelCrate {
     /// Reads the manifest of the crate in `folder`.
     pub fn open(folder: &Path, tools: &Toolchain) -> Result<Self, Error> {
         let manifest = folder.join("Cargo.toml");
-        let manifest = manifest
-            .canonicalize()
-            .map_err(Error::io("read", &manifest))?;
+        // As cargo names it, in Windows too.
+        let manifest = dunce::canonicalize(&manifest).map_err(Error::io("read", &manifest))?;
         let problem = |problem: String| Error::Manifest {
             manifest: manifest.clone(),
             problem,

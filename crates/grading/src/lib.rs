@@ -58,8 +58,8 @@
 //!
 //! # Limits
 //!
-//! Packing and workers need Linux; the sandbox reports a layer that the system lacks. Speed is
-//! graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
+//! The sandbox reports each layer that the system lacks, and of others than Linux nearly all. Speed
+//! is graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
 //! against special treatment of them is hidden cases. The book's page "Threats and academic
 //! integrity" lists the attacks, `docs/reference/report-json.md` the fields of `report.json`, and
 //! `docs/reference/submissions.md` what a submission may use.
@@ -74,7 +74,6 @@ pub mod lab_spec;
 pub mod outcome;
 pub mod pack;
 pub mod plan_check;
-#[cfg_attr(not(target_os = "linux"), path = "no_processes.rs")]
 mod processes;
 pub mod report;
 pub mod worker;

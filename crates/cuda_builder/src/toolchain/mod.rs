@@ -77,7 +77,7 @@ impl Settings {
                 .map(PathBuf::from)
         };
         let home = path("RUSTUP_HOME")
-            .or_else(|| path("HOME").map(|home| home.join(".rustup")))
+            .or_else(|| std::env::home_dir().map(|home| home.join(".rustup")))
             .unwrap_or_default();
         Self {
             rustc: path("CUDA_BUILDER_RUSTC"),
@@ -122,6 +122,11 @@ fn system_llvm(folder: &Path) -> Vec<PathBuf> {
     found.sort();
     found.reverse();
     found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// A program in a folder.
+fn program(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn list(folder: &Path) -> Vec<PathBuf> {
@@ -187,7 +192,7 @@ impl Compiler {
 
     /// Its own cargo, if it has one.
     fn own_cargo(&self) -> Option<PathBuf> {
-        let cargo = self.sysroot.join("bin/cargo");
+        let cargo = program(&self.sysroot.join("bin"), "cargo");
         cargo.is_file().then_some(cargo)
     }
 }
@@ -205,7 +210,8 @@ pub(crate) fn find_with(settings: &Settings) -> Result<Toolchain, Error> {
                     .unwrap_or_default()
                     .to_string_lossy()
                     .into_owned();
-                (format!("rustup toolchain {name}"), folder.join("bin/rustc"))
+                let rustc = program(&folder.join("bin"), "rustc");
+                (format!("rustup toolchain {name}"), rustc)
             });
             let system = settings
                 .system_rustc
@@ -299,7 +305,7 @@ enum LlvmTools {
 fn llvm_tools(compiler: &Compiler, folders: &[PathBuf]) -> Result<LlvmTools, Error> {
     let mut newest: Option<(u32, PathBuf)> = None;
     for folder in folders {
-        let (opt, llc) = (folder.join("opt"), folder.join("llc"));
+        let [opt, llc] = ["opt", "llc"].map(|name| program(folder, name));
         if !opt.is_file() || !llc.is_file() {
             continue;
         }

@@ -154,7 +154,8 @@ pub fn recorder(
     }
     let compiled = library(sources, host, lab, &text, options)?;
     let linked = link(host, lab, &text, &program, options)?;
-    Ok((program.join("recorder"), compiled.and(linked)))
+    let recorder = format!("recorder{}", std::env::consts::EXE_SUFFIX);
+    Ok((program.join(recorder), compiled.and(linked)))
 }
 
 /// Compiles the two files, as a library in `folder`.
@@ -409,7 +410,7 @@ fn confined(sandbox: &Sandbox, command: &Command, folder: &Path) -> io::Result<F
         .args(command.get_args())
         .current_dir(folder)
         .envs(set(command))
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .envs(processes::COMPILERS_PATH.map(|path| ("PATH", path)))
         .env("LC_ALL", "C")
         .env("TMPDIR", folder);
     sandbox.run(&mut confined, b"")

@@ -259,7 +259,8 @@ impl HostCrates {
         let sysroot = ask(Path::new("rustc"), &["--print", "sysroot"])?;
         let sysroot = PathBuf::from(sysroot.trim());
         let or_path = |name: &str| {
-            let own = sysroot.join("bin").join(name);
+            let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+            let own = sysroot.join("bin").join(file);
             if own.is_file() { own } else { name.into() }
         };
         let rustc = or_path("rustc");

@@ -1,4 +1,5 @@
-//! Processes of workers and compilers by Linux: their limits, times and ends, and room on a disk.
+//! Processes by Unix: their limits, times and ends, and room on a disk. Processor times, and the
+//! signal that tells of the starter's end, are Linux's.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +8,18 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal};
+use rustix::process::{Resource, Rlimit, getrlimit};
 use sandbox::End;
 
 /// The signal of a program that aborts.
 pub const ABORT: i32 = libc::SIGABRT;
+
+/// Where compilers look for programs. Without isolation, they find their linker by the user's.
+pub const COMPILERS_PATH: Option<&str> = if sandbox::HAS_ISOLATION {
+    Some("/usr/local/bin:/usr/bin:/bin")
+} else {
+    None
+};
 
 /// From now on this process takes no more memory than this. Programs that it starts may raise their
 /// own limit again.
@@ -25,8 +33,8 @@ pub fn limit_memory(max_bytes: u64) {
     let _ = rustix::process::setrlimit(Resource::Data, limit);
 }
 
-/// Standard output, which from now on only the caller has. The process ends with the one that
-/// started it.
+/// Standard output, which from now on only the caller has. On Linux, the process ends with the one
+/// that started it.
 ///
 /// # Errors
 ///
@@ -36,7 +44,8 @@ pub fn private_stdout() -> io::Result<File> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     // Without it a process whose starter is killed goes on for as long as its kernel runs.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     Ok(File::from(own))
 }
 
