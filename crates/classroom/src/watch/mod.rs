@@ -13,7 +13,6 @@
 
 mod change;
 mod excerpt;
-#[cfg_attr(not(target_os = "linux"), path = "no_keyboard.rs")]
 mod keyboard;
 mod lines;
 mod next_step;

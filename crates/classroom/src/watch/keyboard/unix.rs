@@ -1,9 +1,7 @@
-//! Single keys of the terminal, without Enter. The terminal is as it was again once the
-//! [`Keyboard`] is dropped, and also if a signal ends the program or a panic does.
+//! A terminal by Unix.
 
-use std::io::{IsTerminal, Read, stdin, stdout};
+use std::io::{IsTerminal, stdin, stdout};
 use std::sync::Arc;
-use std::thread;
 
 use output_files::interrupt::OnInterrupt;
 use rustix::process::getpgrp;
@@ -38,10 +36,7 @@ impl Keyboard {
             _on_interrupt: on_interrupt,
         };
         keyboard.give_keys();
-        thread::spawn(move || {
-            let keys = stdin().lock().bytes();
-            let _ = keys.map_while(Result::ok).all(take);
-        });
+        super::give_bytes(take);
         Some(keyboard)
     }
 
