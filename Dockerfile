@@ -17,5 +17,5 @@ RUN if head -c 4 bin/harness 2>/dev/null | grep -q ELF; then \
         install harness deps/libemulated_driver.so /usr/local/bin/ && rm -rf ../release; \
     fi
 # Builds the crates that submissions use; the starter does nothing yet, so its grade is no error.
-RUN harness grade labs/matadd/starter --without-landlock --brief || test $? -eq 1
+RUN harness grade labs/matadd/starter --without-isolation --brief || test $? -eq 1
 CMD ["harness", "watch", "matadd"]

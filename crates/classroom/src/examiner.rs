@@ -9,8 +9,8 @@ use host::labs;
 use grading::engine::{self, CaseRunner, GradeError, Packed, Seeds, Show, Submitted, WithSource};
 use grading::lab_spec::LabSpec;
 use grading::outcome::Failure;
-use grading::pack::PackError;
 use grading::pack::job::PackProcesses;
+use grading::pack::{Authors, PackError};
 use grading::report::{GradeReport, SubmissionId};
 use output_files::ScratchFolder;
 
@@ -26,7 +26,7 @@ pub struct Examiner {
     /// At least one.
     devices: Vec<DeviceName>,
     packer: OnceLock<PackProcesses>,
-    without_landlock: bool,
+    without_isolation: bool,
 }
 
 impl Examiner {
@@ -39,6 +39,7 @@ impl Examiner {
         rules: Rules,
         settings: &GradeSettings,
         gpus: Option<&Gpus>,
+        authors: Authors,
     ) -> Result<Examiner, CommandError> {
         let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
         let devices = match gpus {
@@ -50,7 +51,7 @@ impl Examiner {
             machine,
             devices,
             packer: OnceLock::new(),
-            without_landlock: settings.without_landlock,
+            without_isolation: authors.need_no_isolation(settings.without_isolation),
         })
     }
 
@@ -168,7 +169,7 @@ impl Examiner {
             return Ok(packer);
         }
         let mut options = grading::pack::Options::new(course_root(None)?);
-        options.without_landlock = self.without_landlock;
+        options.without_isolation = self.without_isolation;
         Ok(self.packer.get_or_init(|| PackProcesses::new(options)))
     }
 

@@ -8,6 +8,7 @@ use clap::Args;
 use grading::engine::job::CaseJob;
 use grading::engine::open::OpenJob;
 use grading::engine::{Quiet, Show, Workers};
+use grading::pack::Authors;
 use grading::pack::job::{MessagesJob, PackJob};
 use grading::worker::{self, Job};
 use output_files::unwritable;
@@ -95,7 +96,12 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         )));
     }
     let files = args.report.open()?;
-    let examiner = Examiner::new(Rules::new(&args.settings)?, &args.settings, None)?;
+    let examiner = Examiner::new(
+        Rules::new(&args.settings)?,
+        &args.settings,
+        None,
+        Authors::Own,
+    )?;
     let device = examiner.devices()[0];
     let report = examiner.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(submission, &report, out)
@@ -131,7 +137,7 @@ fn run_all(
         return grade_all(class(&found, terms, 1), &missing, out);
     }
     let rules = Rules::new(&args.settings)?;
-    let mut examiner = Examiner::new(rules, &args.settings, args.gpus.as_ref())?;
+    let mut examiner = Examiner::new(rules, &args.settings, args.gpus.as_ref(), Authors::Others)?;
     // No results folder is made for a class that is not there, or without a lab.
     let draws = examiner.rules().lab_spec(None)?.draws();
     let found = store::submissions(submissions, results)?;

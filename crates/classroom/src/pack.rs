@@ -10,8 +10,8 @@ use clap::Args;
 use grading::engine::GradeError;
 use grading::engine::Seeds;
 use grading::lab_spec::LabSpec;
-use grading::pack::Options;
 use grading::pack::job::{PackProcesses, PackedFile};
+use grading::pack::{Authors, Options};
 
 use exit::{CommandError, Ending};
 use output_files::{OutputFile, OutputPath, ScratchFolder};
@@ -51,8 +51,8 @@ pub struct PackArgs {
     cache: Option<PathBuf>,
     /// Pack even where nothing keeps a submission from reading files while it is compiled, the
     /// reference among them
-    #[arg(long)]
-    without_landlock: bool,
+    #[arg(long, alias = "without-landlock")]
+    without_isolation: bool,
 }
 
 /// Packs a submission.
@@ -84,7 +84,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let output = OutputFile::create("-o", &args.output)?;
     let mut options = Options::new(course_root(args.course.as_deref())?);
     options.cache.clone_from(&args.cache);
-    options.without_landlock = args.without_landlock;
+    options.without_isolation = Authors::Own.need_no_isolation(args.without_isolation);
     options.for_perf = true;
     let start = Instant::now();
     let draw = match args.draw {

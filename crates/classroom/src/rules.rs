@@ -49,8 +49,8 @@ pub struct GradeSettings {
     pub total_deadline: Option<f64>,
     /// Grade folders even where nothing keeps a submission from reading files while it is compiled,
     /// the reference among them
-    #[arg(long)]
-    pub without_landlock: bool,
+    #[arg(long, alias = "without-landlock")]
+    pub without_isolation: bool,
 }
 
 /// How submissions to one lab are graded, on any device.

@@ -50,6 +50,6 @@ fn without_landlock_nothing_is_packed_unasked() {
         let said = describe(&output);
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(said.contains("the kernel has no Landlock"), "{said}");
-        assert!(said.contains("--without-landlock"), "{said}");
+        assert!(said.contains("--without-isolation"), "{said}");
     }
 }

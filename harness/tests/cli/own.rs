@@ -131,7 +131,7 @@ fn a_submission_is_profiled_and_timed_beside_variants() {
 fn a_bundle_is_timed_without_compilers() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = folder.path().join("own.bundle");
-    let args = ["pack", RIGHT, "--lab=matadd", "--without-landlock", "-o"];
+    let args = ["pack", RIGHT, "--lab=matadd", "--without-isolation", "-o"];
     let packed = run(
         folder.path(),
         &[&args[..], &[bundle.to_str().unwrap()]].concat(),

@@ -31,7 +31,7 @@ fn edit(folder: &Path, file: &str, edits: &[(&str, &str)]) {
 #[test]
 fn one_verdict_in_a_pipe() {
     let folder = starter();
-    let words = ["watch", "--lab=matadd", "--once", "--without-landlock"];
+    let words = ["watch", "--lab=matadd", "--once", "--without-isolation"];
     let output = harness(folder.path(), &words).output().unwrap();
     let text = describe(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -48,7 +48,7 @@ fn one_verdict_in_a_pipe() {
 
 /// Starts a session, without the `NO_COLOR` of the person who runs the tests.
 fn session(terminal: &Terminal, folder: &Path) -> Child {
-    let mut command = harness(folder, &["watch", "--lab=matadd", "--without-landlock"]);
+    let mut command = harness(folder, &["watch", "--lab=matadd", "--without-isolation"]);
     command.env_remove("NO_COLOR").env("TERM", "xterm");
     terminal.give_to(&mut command).unwrap().spawn().unwrap()
 }

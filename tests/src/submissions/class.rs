@@ -110,7 +110,7 @@ impl Class {
     pub fn grade(&self, program: &Path) -> Result<(), String> {
         let mut command = Command::new(program);
         command.args(["grade", "--lab", &self.lab, "--device", "emulated"]);
-        command.args(["--deadline", DEADLINE_S, "--without-landlock"]);
+        command.args(["--deadline", DEADLINE_S, "--without-isolation"]);
         command.arg("--lab-file").arg(&self.lab_file);
         command.arg("--all").arg(self.folder.join("class"));
         command.arg("-o").arg(self.results());

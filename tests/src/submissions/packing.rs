@@ -21,7 +21,7 @@ impl Packing {
     pub fn new(course_root: &Path) -> Packing {
         let mut options = Options::new(course_root.to_owned());
         // On a machine without Landlock, the other means must suffice.
-        options.without_landlock = true;
+        options.without_isolation = true;
         Packing {
             processes: PackProcesses::new(options),
         }

@@ -13,7 +13,7 @@ use select::course_root::COURSE_VARIABLE;
 use select::devices::too_old;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
-const OWN: &str = "--without-landlock";
+const OWN: &str = "--without-isolation";
 
 /// This program, the course that it works on, and a folder for what it leaves.
 pub struct Program {

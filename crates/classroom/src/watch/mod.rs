@@ -46,6 +46,7 @@ use grading::engine::job::{Answer, CaseJob};
 use grading::engine::open::{OpenJob, Opened};
 use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
 use grading::lab_spec;
+use grading::pack::Authors;
 use grading::report::GradeReport;
 use grading::worker::{self, Deadlines, WorkerEnd};
 use keyboard::{Keyboard, size};
@@ -81,8 +82,8 @@ pub struct WatchArgs {
     once: bool,
     /// Grade even where nothing keeps a submission from reading files while it is compiled, as one
     /// does with one's own
-    #[arg(long)]
-    without_landlock: bool,
+    #[arg(long, alias = "without-landlock")]
+    without_isolation: bool,
 }
 
 /// Watches a submission until the user ends it.
@@ -102,11 +103,11 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         draw: None,
         deadline: 60.0,
         total_deadline: None,
-        without_landlock: args.without_landlock,
+        without_isolation: args.without_isolation,
     };
     let rules = Rules::new(&settings)?.of_visible_cases(&folder)?;
     let lab = rules.lab_spec(None)?.lab.name;
-    let examiner = Examiner::new(rules, &settings, None)?;
+    let examiner = Examiner::new(rules, &settings, None, Authors::Own)?;
     let device = examiner.devices()[0];
     let subject = Subject {
         lab: lab.to_owned(),

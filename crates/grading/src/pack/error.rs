@@ -52,7 +52,7 @@ pub enum PackError {
     #[error(
         "this system cannot keep a submission from reading files while it is compiled, those of the reference among them: {}; \
          pack on a system that can, and grade the bundle here, or accept it with \
-         --without-landlock, as for a submission of one's own",
+         --without-isolation, as for a submission of one's own",
         Layer::Files.absence()
     )]
     NotConfined,

@@ -48,8 +48,8 @@ pub struct PackJob {
     /// See [`Options::cache`].
     #[serde(skip)]
     pub cache: PathBuf,
-    /// See [`Options::without_landlock`].
-    pub without_landlock: bool,
+    /// See [`Options::without_isolation`].
+    pub without_isolation: bool,
     /// See [`Options::for_perf`].
     pub for_perf: bool,
     /// Whether some submission was built here before.
@@ -123,7 +123,7 @@ impl PackJob {
         let sources = Sources::read(&self.submission)?;
         let options = Options {
             cache: Some(self.cache.clone()),
-            without_landlock: self.without_landlock,
+            without_isolation: self.without_isolation,
             for_perf: self.for_perf,
             scratch: self.bundle.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
@@ -181,8 +181,8 @@ pub struct MessagesJob {
     /// See [`Options::cache`].
     #[serde(skip)]
     pub cache: PathBuf,
-    /// See [`Options::without_landlock`].
-    pub without_landlock: bool,
+    /// See [`Options::without_isolation`].
+    pub without_isolation: bool,
     /// The crates that it is compiled against. The process that starts this one has built them.
     pub prebuilt: Prebuilt,
     /// The PTX file to write. Its folder is [`Options::scratch`].
@@ -218,14 +218,14 @@ impl MessagesJob {
     fn compile(&self) -> Result<(), PackError> {
         let options = Options {
             cache: Some(self.cache.clone()),
-            without_landlock: self.without_landlock,
+            without_isolation: self.without_isolation,
             ..Options::new(self.course_root.clone())
         };
         let sources = Sources::read(&self.submission)?;
         let above = self.ptx.parent().unwrap_or(&self.ptx);
         let folder = ScratchFolder::new_in(above, "messages").map_err(PackError::io(above))?;
         let folder = folder.path();
-        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        let root = dunce::canonicalize(folder).map_err(PackError::io(folder))?;
         let (ptx, _) = compile::ptx(&sources, &self.prebuilt, &root, &options)?;
         fs::write(&self.ptx, ptx).map_err(PackError::io(&self.ptx))
     }
@@ -273,7 +273,7 @@ impl PackProcesses {
             draw,
             course_root: options.course_root.clone(),
             cache: options.cache_folder(),
-            without_landlock: options.without_landlock,
+            without_isolation: options.without_isolation,
             for_perf: options.for_perf,
             able: self.packer.is_able(),
             dependencies: dependencies.clone(),
@@ -309,7 +309,7 @@ impl PackProcesses {
             submission: submission.to_owned(),
             course_root: options.course_root.clone(),
             cache: options.cache_folder(),
-            without_landlock: options.without_landlock,
+            without_isolation: options.without_isolation,
             prebuilt,
             ptx: ptx.to_owned(),
         };

@@ -51,7 +51,7 @@ use options::HIDDEN_BEGUN;
 
 pub use dependencies::Dependencies;
 pub use error::PackError;
-pub use options::Options;
+pub use options::{Authors, Options};
 pub use screen::{Sources, absent};
 
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
@@ -125,7 +125,7 @@ impl Packer {
     pub fn prepare(&self) -> Result<&Dependencies, PackError> {
         let can_confine =
             sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
-        if !can_confine && !self.options.without_landlock {
+        if !can_confine && !self.options.without_isolation {
             return Err(PackError::NotConfined);
         }
         self.dependencies()
@@ -419,7 +419,7 @@ impl Workshop {
         let scratch = ScratchFolder::new_in(&above, "pack").map_err(PackError::io(&above))?;
         let folder = scratch.path();
         // The sandbox gets paths as the kernel sees them.
-        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        let root = dunce::canonicalize(folder).map_err(PackError::io(folder))?;
         let subfolder = |name: &str| {
             let path = root.join(name);
             std::fs::create_dir(&path).map_err(PackError::io(&path))?;

@@ -1,6 +1,6 @@
 //! How to pack: folders, limits, protections.
 
-use std::path::PathBuf;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 use std::time::Duration;
 
 use sandbox::{Finished, Layer, ResourceLimits};
@@ -22,14 +22,37 @@ pub struct Options {
     /// Protections to do without, as on a machine that lacks them.
     pub without: Vec<Layer>,
     /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read
-    /// the reference then.
-    pub without_landlock: bool,
+    /// the reference then. See [`Authors::need_no_isolation`].
+    pub without_isolation: bool,
     /// Whether to record the cases that `harness perf` times, too.
     pub for_perf: bool,
     /// A folder of the caller's, where compilers and recorder work: who made it removes it,
     /// whatever becomes of this process. By default, folders where the system keeps temporary
     /// files.
     pub scratch: Option<PathBuf>,
+}
+
+/// Whose submissions are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authors {
+    /// The user's, as far as anybody knows: one submission.
+    Own,
+    /// Those of others: a class.
+    Others,
+}
+
+impl Authors {
+    /// Whether these are packed where nothing keeps submissions from files: if `flag` says so. On a
+    /// system that has no isolation at all, one's own work is tried without it, because there is
+    /// nothing that the user could do, and no file that its author could not read anyway. The
+    /// report says what was missing.
+    pub fn need_no_isolation(self, flag: bool) -> bool {
+        self.need_none_where(sandbox::HAS_ISOLATION, flag)
+    }
+
+    fn need_none_where(self, system_has_it: bool, flag: bool) -> bool {
+        flag || self == Authors::Own && !system_has_it
+    }
 }
 
 /// The file in [`Options::scratch`] that is there once hidden cases are recorded: from then on,
@@ -77,7 +100,7 @@ impl Options {
                 output_bytes: 64 << 10,
             },
             without: Vec::new(),
-            without_landlock: false,
+            without_isolation: false,
             for_perf: false,
             scratch: None,
         }
@@ -99,8 +122,11 @@ impl Options {
     pub(super) fn within_course(&self, said: &str) -> String {
         let root = std::path::absolute(&self.course_root).unwrap_or_default();
         let mut said = said.to_owned();
-        for path in [root.canonicalize().ok(), Some(root)].into_iter().flatten() {
-            said = said.replace(&format!("{}/", path.display()), "");
+        for path in [dunce::canonicalize(&root).ok(), Some(root)]
+            .into_iter()
+            .flatten()
+        {
+            said = said.replace(&format!("{}{MAIN_SEPARATOR}", path.display()), "");
         }
         said
     }
@@ -111,5 +137,21 @@ impl Options {
         let mut secrets = vec![self.course_root.clone(), self.cache_folder()];
         secrets.extend(std::env::current_exe().ok());
         secrets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Authors::{Others, Own};
+
+    #[test]
+    fn a_class_needs_the_flag_and_own_work_does_where_the_system_has_isolation() {
+        let needs_none = |authors: super::Authors, system_has_it| {
+            [false, true].map(|flag| authors.need_none_where(system_has_it, flag))
+        };
+        assert_eq!(needs_none(Own, true), [false, true]);
+        assert_eq!(needs_none(Own, false), [true, true]);
+        assert_eq!(needs_none(Others, true), [false, true]);
+        assert_eq!(needs_none(Others, false), [false, true]);
     }
 }

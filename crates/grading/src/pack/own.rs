@@ -3,7 +3,7 @@
 //!
 //! It is built as for a grade: the same screen, the same compilers, the same sandbox. Its recorder
 //! stays, and records the plan of any case when a command asks for it. No file is kept from it that
-//! the submission's author could not read anyway, so a system without Landlock will do.
+//! the submission's author could not read anyway, so a system without isolation will do.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -318,7 +318,7 @@ pub fn built(
             Some(packer) => packer,
             None => {
                 let mut options = Options::new(course_root()?);
-                options.without_landlock = true;
+                options.without_isolation = true;
                 packer.get_or_init(|| Packer::new(options))
             }
         };

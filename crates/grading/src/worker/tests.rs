@@ -225,7 +225,7 @@ fn paths_need_not_be_text() {
         draw: 1,
         course_root: path(b"/course\xfe"),
         cache: path(b"/cache\xfc"),
-        without_landlock: false,
+        without_isolation: false,
         able: false,
         for_perf: false,
         dependencies: crate::pack::tests::dependencies().clone(),

@@ -46,7 +46,7 @@ fn lab_spec() -> &'static LabSpec {
 /// As by default, with this course.
 fn options() -> Options {
     Options {
-        without_landlock: !sandbox::confines_files(),
+        without_isolation: !sandbox::confines_files(),
         ..Options::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
     }
 }
@@ -208,7 +208,7 @@ fn it_works_where_protections_are_missing() {
     ];
     let options = Options {
         without: without.clone(),
-        without_landlock: true,
+        without_isolation: true,
         ..options()
     };
     let bundle = build(&sources(""), options).unwrap();

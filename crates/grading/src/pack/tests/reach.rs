@@ -213,10 +213,10 @@ fn a_readable_secret_is_refused() {
 fn without_landlock_nothing_is_packed_unasked() {
     let options = Options {
         without: vec![Layer::Files],
-        without_landlock: false,
+        without_isolation: false,
         ..options()
     };
     let error = packer(options).pack(&sources(""), lab_spec()).unwrap_err();
     assert!(matches!(error, PackError::NotConfined), "{error}");
-    assert!(error.to_string().contains("--without-landlock"));
+    assert!(error.to_string().contains("--without-isolation"));
 }
