@@ -13,6 +13,7 @@ use clap::Args;
 use exit::{CommandError, Ending};
 use output_files::{OutputFolder, OutputPath};
 use select::course_root;
+use terminal::command_line::quoted;
 use terminal::stdout::Out;
 
 use crate::new_lab::KEYWORDS;
@@ -88,7 +89,7 @@ pub fn run(args: &NewArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     out.line(format!(
         "\n  cd {}\n  cargo test    # the kernels on the emulated device, with every check: no GPU\n  \
          cargo run     # on the first GPU: no CUDA toolkit",
-        folder.display()
+        quoted(&folder.display().to_string())
     ))?;
     if let Source::Path(root) = source {
         out.line(format!(

@@ -24,6 +24,7 @@ mod lacking;
 #[cfg(target_os = "linux")]
 mod launch;
 mod own;
+mod paths;
 #[cfg(target_os = "linux")]
 mod ranks;
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@ use super::subject::Subject;
 use grading::diagnose::{Diagnosis, Pattern};
 use grading::outcome::{Category, Failure, Kind};
 use grading::report::GradeReport;
+use terminal::command_line::quoted;
 
 /// A thing for the reader to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +193,7 @@ fn grade(subject: &Subject) -> String {
     } else {
         String::new()
     };
-    format!("harness grade {}{flag}", subject.folder)
+    format!("harness grade {}{flag}", quoted(&subject.folder))
 }
 
 /// The lab that comes next, in the order of labs/README.md.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use terminal::command_line::quoted;
+
 /// The title of a fold. Pictures are seen at once, and tables where they are asked for.
 pub(super) const TABLE: &str = "Table and command";
 
@@ -9,7 +11,7 @@ pub(super) const TABLE: &str = "Table and command";
 /// folders of the machine that it ran on are left out: those of the program, and those of whole
 /// paths.
 pub(super) fn shell_line(words: &[String]) -> String {
-    let quoted = |(index, word): (usize, &String)| {
+    let shown = |(index, word): (usize, &String)| {
         let flag_ends = word.find('=').filter(|_| word.starts_with("--"));
         let (flag, value) = word.split_at(flag_ends.map_or(0, |end| end + 1));
         let file = Path::new(value).file_name().and_then(|name| name.to_str());
@@ -18,13 +20,8 @@ pub(super) fn shell_line(words: &[String]) -> String {
             Some(file) => format!("{flag}{file}"),
             None => word.clone(),
         };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-        if !word.is_empty() && word.chars().all(is_plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
+        quoted(&word)
     };
-    let words = words.iter().enumerate().map(quoted);
+    let words = words.iter().enumerate().map(shown);
     words.collect::<Vec<_>>().join(" ")
 }

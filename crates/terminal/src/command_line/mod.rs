@@ -1,6 +1,7 @@
 //! The command line of a program: read, and refused with a remedy where it makes no sense.
 
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::path::MAIN_SEPARATOR;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, FromArgMatches};
@@ -27,6 +28,16 @@ pub fn read<C: FromArgMatches>(command: Command) -> Result<C, CommandError> {
     };
     guard(&command, &matches)?;
     C::from_arg_matches(&matches).or_else(|error| refuse(error, command))
+}
+
+/// A word of a command as it is typed: quoted where the shell would not take it literally.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Ends the program with what is wrong with the command line, and the usage of the subcommand.
