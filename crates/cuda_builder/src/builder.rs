@@ -378,7 +378,9 @@ fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
 mod tests {
     use super::*;
 
+    // Not every user of Windows may make links.
     #[test]
+    #[cfg(unix)]
     fn what_the_build_itself_writes_is_not_watched() {
         let temporary = tempfile::tempdir().unwrap();
         let target = temporary.path().join("target/sm_90");

@@ -59,8 +59,8 @@
 //! # Limits
 //!
 //! The sandbox reports each layer that the system lacks, and of others than Linux nearly all. Speed
-//! is graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
-//! against special treatment of them is hidden cases. The book's page "Threats and academic
+//! is graded on a GPU only. A submission can know the lab's public cases, so that a course's
+//! defence against special treatment of them is hidden cases. The book's page "Threats and academic
 //! integrity" lists the attacks, `docs/reference/report-json.md` the fields of `report.json`, and
 //! `docs/reference/submissions.md` what a submission may use.
 

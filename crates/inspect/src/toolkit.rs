@@ -62,7 +62,7 @@ impl Toolkit {
 }
 
 /// Makes a program of the toolkit that runs this shell script.
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub fn fake(folder: &Path, tool: &str, script: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join(tool);

@@ -157,7 +157,6 @@ fn lock() -> MutexGuard<'static, Vec<Claim>> {
 mod tests {
     use std::fs;
 
-    use crate::input::spare;
     use crate::{OutputDocument, OutputFile, OutputFolder};
 
     #[test]
@@ -186,6 +185,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_is_read_is_not_replaced_by_any_of_its_names() {
+        use crate::input::spare;
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

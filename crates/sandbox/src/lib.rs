@@ -22,8 +22,8 @@
 //! The child's environment holds the given variables only, its standard input is given bytes, and
 //! of its standard output and error a limited number of bytes is kept.
 //!
-//! All of that is Linux's. Elsewhere, where [`HAS_ISOLATION`] is false, `deadline` alone is in force,
-//! and a program keeps its user's environment. Whether that will do, the caller decides.
+//! All of that is Linux's. Elsewhere, where [`HAS_ISOLATION`] is false, `deadline` alone is in
+//! force, and a program keeps its user's environment. The caller decides whether that will do.
 
 mod isolation;
 mod layers;

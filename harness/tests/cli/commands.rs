@@ -1,7 +1,5 @@
 //! The output of commands when all is well.
 
-use std::process::Stdio;
-
 use crate::run::{describe, harness, run};
 
 #[test]
@@ -164,8 +162,8 @@ fn perf_in_json_has_samples_and_rates() {
 fn a_reader_that_goes_away_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = harness(folder.path(), &["list"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     drop(child.stdout.take());

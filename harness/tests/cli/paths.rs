@@ -8,7 +8,7 @@ use crate::run::{describe, harness_of_course};
 
 const FOLDER: &str = "ein Ordner mit ü";
 
-/// The same files twice: as they are in the course, and with other line ends in such a folder.
+/// Files in two folders: as they are in the course, and with other line ends in such a folder.
 struct Twice {
     _folder: tempfile::TempDir,
     usual: PathBuf,
@@ -54,7 +54,7 @@ impl Twice {
         }
     }
 
-    /// What the command says in both folders, which is the same.
+    /// The text of the command in either folder, which must be equal.
     fn say(&self, args: &[&str]) -> String {
         let [usual, odd] = [&self.usual, &self.odd].map(|folder| {
             let output = harness_of_course(folder, args).output().unwrap();

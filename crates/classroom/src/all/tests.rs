@@ -1,7 +1,6 @@
 //! Folders of submissions, graded by a function of their content.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -12,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use grading::lab_spec::Group;
-use grading::outcome::{self, Kind, NoResult, Outcome};
+use grading::outcome::{Kind, NoResult, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 use terminal::look::Look;
 
@@ -270,7 +269,9 @@ fn who_keeps_points_from_being_graded_is_named_above_all_points() {
     assert!(text.contains("from 50.0 % to 100 %"), "{text}");
 }
 
+// Pipes and links are Unix's.
 #[test]
+#[cfg(unix)]
 fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
     let class = School::new(&[("ada", "right")]);
     let odd = |name: &str| class.submissions().join(name);
@@ -312,12 +313,14 @@ fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
     );
 }
 
+// Windows has no such names.
 #[test]
+#[cfg(unix)]
 fn names_that_are_no_text_are_told_apart() {
     use std::os::unix::ffi::OsStrExt;
     let class = School::new(&[("ada", "right")]);
     for (name, content) in [(b"a\xff", "right"), (b"a\xfe", "wrong")] {
-        let name = OsStr::from_bytes(name);
+        let name = std::ffi::OsStr::from_bytes(name);
         let folder = class.submissions().join(name);
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("kernels.rs"), content).unwrap();
@@ -337,7 +340,9 @@ fn names_that_are_no_text_are_told_apart() {
     assert_eq!(pages.count(), 2);
 }
 
+// Not every user of Windows may make links.
 #[test]
+#[cfg(unix)]
 fn links_to_what_is_elsewhere_are_named_and_not_graded() {
     use std::os::unix::fs::symlink;
     let class = School::new(&[("ada", "right")]);
@@ -376,7 +381,9 @@ fn links_to_what_is_elsewhere_are_named_and_not_graded() {
     );
 }
 
+// Pipes and links are Unix's.
 #[test]
+#[cfg(unix)]
 fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
     let class = School::new(&[]);
     fs::create_dir(class.submissions()).unwrap();
@@ -398,7 +405,7 @@ fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
         asked.lock().unwrap().push(name.clone());
         let id = SubmissionId { name, sha256: None };
         let mut report = GradeReport::new(id, "wave2d", "emulated");
-        report.refused = Some(outcome::Failure::new(
+        report.refused = Some(grading::Failure::new(
             Kind::MissingFile,
             "kernels.rs: is missing",
         ));

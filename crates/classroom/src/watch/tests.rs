@@ -373,7 +373,9 @@ fn a_save_while_grading_ends_that_and_grades_again() {
     assert!(!session.screen.is_empty());
 }
 
+// In a folder of Windows there are no pipes.
 #[test]
+#[cfg(unix)]
 fn a_pipe_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("kernels.rs");
@@ -398,7 +400,9 @@ fn keys() {
     assert_eq!(session.key(b'q', at(1000)), Some(Action::Quit));
 }
 
+// A message quotes paths of Unix.
 #[test]
+#[cfg(unix)]
 fn the_folder_may_be_named_in_many_ways() {
     let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let find = |named: &str| folder(Some(Path::new(named)), &course);

@@ -339,5 +339,5 @@ fn llvm_major(text: &str) -> Option<u32> {
         .ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

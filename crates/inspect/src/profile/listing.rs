@@ -306,7 +306,8 @@ pub fn unknown_resources(reason: &str) -> String {
     format!("registers, spills and stack are not known: {reason}")
 }
 
-#[cfg(test)]
+// The toolkit is shell scripts here.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::toolkit::fake;

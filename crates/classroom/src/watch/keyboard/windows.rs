@@ -1,5 +1,5 @@
-//! A console by Windows. Where Ctrl-C ends the program, it stays without lines until the shell reads
-//! the next one, for which shells set the mode that they need.
+//! A console by Windows. Where Ctrl-C ends the program, the console gives no lines until the shell
+//! sets the mode that it needs for the next one.
 
 use std::io::{IsTerminal, stdin, stdout};
 
@@ -22,7 +22,7 @@ pub struct Keyboard {
 
 impl Keyboard {
     /// Gives each key to `take` from now on, in another thread, until that returns `false`. `None`
-    /// where standard input is no console.
+    /// where standard input is not a console.
     pub fn listen(take: impl Fn(u8) -> bool + Send + 'static) -> Option<Keyboard> {
         if !stdin().is_terminal() {
             return None;

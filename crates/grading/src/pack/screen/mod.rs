@@ -129,8 +129,8 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
             error.utf8_error().valid_up_to()
         ))
     })?;
-    // Editors write one, and those of Windows their own line ends, which to Rust are the usual ones.
-    // The compiler gets the text that is looked at.
+    // Editors write one, and those of Windows line ends of their own, which to Rust are the usual
+    // ones. The compiler gets the text that is looked at.
     Ok(text.trim_start_matches('\u{feff}').replace("\r\n", "\n"))
 }
 

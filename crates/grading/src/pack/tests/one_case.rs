@@ -19,7 +19,9 @@ fn small_fails(body: &str, options: Options) -> NotRecorded {
     fault.clone()
 }
 
+// Windows has no signals.
 #[test]
+#[cfg(unix)]
 fn the_other_cases_are_recorded() {
     for (body, kind, said) in [
         ("panic!(\"too long\")", Kind::RecorderFailed, "too long"),

@@ -1,6 +1,6 @@
 //! A system without isolation: a program has a deadline and a bound on its output, and its
 //! processes end with it. It may read and write what its user may, so it has its user's
-//! environment, by which compilers find their linker there.
+//! environment: by that, compilers find their linker there.
 
 #[cfg(all(test, unix))]
 mod tests;

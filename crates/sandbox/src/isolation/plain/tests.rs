@@ -1,4 +1,4 @@
-//! What a program is kept from where there is no isolation.
+//! A program where there is no isolation: its time, its output, its processes.
 
 use std::fs;
 
