@@ -291,25 +291,39 @@ pub fn rustflags(arch: NvvmArch, panics: Panics) -> Vec<String> {
     ]
 }
 
-/// The files that cargo's dep-info file names: `output: file file ...`, spaces escaped.
+/// The files that cargo's dep-info file names: `output: file file ...`.
 fn sources(dep_info: &Path) -> Result<Vec<PathBuf>, Error> {
     let text = std::fs::read_to_string(dep_info).map_err(Error::io("read", dep_info))?;
-    let mut files = Vec::new();
-    for line in text.lines() {
-        let Some((_, inputs)) = line.split_once(": ") else {
-            continue;
-        };
-        let mut file = String::new();
-        let mut characters = inputs.chars();
-        while let Some(c) = characters.next() {
-            match c {
-                '\\' => file.extend(characters.next()),
-                ' ' => files.push(std::mem::take(&mut file).into()),
-                _ => file.push(c),
-            }
+    let inputs = text.lines().filter_map(|line| line.split_once(": "));
+    Ok(inputs.flat_map(|(_, inputs)| names(inputs)).collect())
+}
+
+/// The names in a line of dep-info. Of all characters, cargo escapes blanks alone: a backslash
+/// before another one is Windows' separator.
+fn names(inputs: &str) -> Vec<PathBuf> {
+    let mut names = vec![String::new()];
+    let mut characters = inputs.chars().peekable();
+    while let Some(c) = characters.next() {
+        let name = names.last_mut().expect("there is always one");
+        match c {
+            '\\' => name.push(characters.next_if_eq(&' ').unwrap_or(c)),
+            ' ' => names.push(String::new()),
+            _ => name.push(c),
         }
-        files.push(file.into());
     }
-    files.retain(|file: &PathBuf| !file.as_os_str().is_empty());
-    Ok(files)
+    names.retain(|name| !name.is_empty());
+    names.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+    use std::path::Path;
+
+    #[test]
+    fn blanks_are_escaped_in_dep_info_and_nothing_else() {
+        let read = names(r"C:\course\My\ Files\lib.rs  src/ein\ \ ü.rs C:\b\");
+        let expected = [r"C:\course\My Files\lib.rs", "src/ein  ü.rs", r"C:\b\"];
+        assert_eq!(read, expected.map(Path::new));
+    }
 }

@@ -61,7 +61,7 @@ impl Layer {
     /// Why it is not in force where it is not.
     pub const fn absence(self) -> &'static str {
         match self {
-            _ if !crate::HAS_ISOLATION => "only Linux has it",
+            _ if !crate::HAS_ISOLATION => "that needs Linux",
             Layer::Limits | Layer::Deadline | Layer::Privileges => "left out",
             Layer::Files => {
                 "the kernel has no Landlock (Linux 5.13 or newer, with `landlock` among its LSMs)"

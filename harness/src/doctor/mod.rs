@@ -204,16 +204,17 @@ fn sandbox(available: std::io::Result<InForce>) -> Item {
         Ok(available) => available,
         Err(error) => return Item::missing(NAME, error.to_string(), UNPROTECTED),
     };
-    let lacking: Vec<_> = Layer::ALL
-        .into_iter()
-        .filter(|&layer| !available.has(layer))
-        .map(|layer| format!("{} ({})", layer.name(), layer.absence()))
-        .collect();
+    let mut lacking = Layer::ALL.to_vec();
+    lacking.retain(|&layer| !available.has(layer));
     if lacking.is_empty() {
-        Item::ok(NAME, format!("all {} protections", Layer::ALL.len()))
-    } else {
-        Item::missing(NAME, lacking.join("; "), UNPROTECTED)
+        return Item::ok(NAME, format!("all {} protections", Layer::ALL.len()));
     }
+    let for_one_reason = lacking.chunk_by(|one, next| one.absence() == next.absence());
+    let told = for_one_reason.map(|layers| {
+        let names: Vec<_> = layers.iter().map(|layer| layer.name()).collect();
+        format!("{} ({})", names.join(", "), layers[0].absence())
+    });
+    Item::missing(NAME, told.collect::<Vec<_>>().join("; "), UNPROTECTED)
 }
 
 const UNPROTECTED: &str =

@@ -78,8 +78,7 @@ fn what_the_sandbox_lacks_is_told() {
     let part = sandbox(Ok(InForce::from_bits(!without)));
     insta::assert_snapshot!(render(&report(vec![all, part]), Look::PLAIN), @r"
     ok       sandbox for grading  all 7 protections
-    missing  sandbox for grading  network (this system allows no user namespaces); processes (this
-                                  system allows no user namespaces)
+    missing  sandbox for grading  network, processes (this system allows no user namespaces)
                                   submissions of people whom you trust can be graded; each report says
                                   what was missing
 

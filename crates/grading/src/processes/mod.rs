@@ -6,5 +6,6 @@
 mod native;
 
 pub use native::{
-    ABORT, COMPILERS_PATH, free_bytes, limit_memory, private_stdout, processor_time, signal, status,
+    ABORT, COMPILERS_PATH, free_bytes, limit_memory, private_stdout, processor_time, signal,
+    status, this_program,
 };

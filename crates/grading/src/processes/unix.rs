@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -20,6 +20,21 @@ pub const COMPILERS_PATH: Option<&str> = if sandbox::HAS_ISOLATION {
 } else {
     None
 };
+
+/// The file of this program. By its name, Linux finds it even if it has been replaced by a newer
+/// build.
+///
+/// # Errors
+///
+/// The system's.
+pub fn this_program() -> io::Result<PathBuf> {
+    let by_inode = PathBuf::from("/proc/self/exe");
+    if by_inode.exists() {
+        Ok(by_inode)
+    } else {
+        std::env::current_exe()
+    }
+}
 
 /// From now on this process takes no more memory than this. Programs that it starts may raise their
 /// own limit again.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::windows::io::AsHandle;
 use std::os::windows::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -16,6 +16,15 @@ pub const ABORT: i32 = 6;
 
 /// None: compilers find their linker by the user's.
 pub const COMPILERS_PATH: Option<&str> = None;
+
+/// The file of this program.
+///
+/// # Errors
+///
+/// The system's.
+pub fn this_program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
 
 /// The deadline is the limit.
 pub fn limit_memory(_: u64) {}

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -120,14 +119,7 @@ pub fn run_until<J: Job>(
 }
 
 fn this_program() -> Result<Command, WorkerError> {
-    // By this name Linux finds the program even if its file has been replaced by a newer build.
-    let by_inode = PathBuf::from("/proc/self/exe");
-    let file = if by_inode.exists() {
-        by_inode
-    } else {
-        std::env::current_exe().map_err(WorkerError::NoProcess)?
-    };
-    let mut command = Command::new(file);
+    let mut command = Command::new(processes::this_program().map_err(WorkerError::NoProcess)?);
     command.arg(SUBCOMMAND);
     // Kernels are loaded with their module, not when they are first launched, which would be timed.
     command.env("CUDA_MODULE_LOADING", "EAGER");
