@@ -2,15 +2,14 @@
 
 use std::ffi::c_ulong;
 
+use rustix::param::page_size;
+
 /// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
-
-/// A page; some systems have larger ones.
-const PAGE_BYTES: u64 = 4096;
 
 /// As many places as a call of Linux takes.
 const PLACES: usize = 1024;
@@ -22,7 +21,8 @@ pub(crate) fn allows(access: Access, address: u64, bytes: u64) -> bool {
     let Some(end) = address.checked_add(bytes) else {
         return false;
     };
-    let later = (address / PAGE_BYTES + 1..end.div_ceil(PAGE_BYTES)).map(|page| page * PAGE_BYTES);
+    let page_bytes = page_size() as u64;
+    let later = (address / page_bytes + 1..end.div_ceil(page_bytes)).map(|page| page * page_bytes);
     let mut all = std::iter::once(address).chain(later);
     bytes == 0
         || loop {
@@ -30,8 +30,11 @@ pub(crate) fn allows(access: Access, address: u64, bytes: u64) -> bool {
             if places.is_empty() {
                 break true;
             }
-            if !allows_each(access, &places) {
-                break false;
+            match allows_each(access, &places) {
+                Some(true) => {}
+                Some(false) => break false,
+                // A sandbox may forbid the question. The access then meets the answer.
+                None => break true,
             }
         }
 }
@@ -43,7 +46,8 @@ fn byte_at(address: u64) -> libc::iovec {
     }
 }
 
-fn allows_each(access: Access, places: &[libc::iovec]) -> bool {
+/// `None` where Linux does not answer.
+fn allows_each(access: Access, places: &[libc::iovec]) -> Option<bool> {
     let mut bytes = vec![0u8; places.len()];
     let own = libc::iovec {
         iov_base: bytes.as_mut_ptr().cast(),
@@ -52,21 +56,20 @@ fn allows_each(access: Access, places: &[libc::iovec]) -> bool {
     let (program, count) = (std::process::id() as i32, places.len() as c_ulong);
     // SAFETY: `own` is room for all bytes. Linux checks the places.
     let read = unsafe { libc::process_vm_readv(program, &own, 1, places.as_ptr(), count, 0) };
-    // A sandbox may forbid the question. The copy then meets the answer.
     let is_forbidden = || {
         let error = std::io::Error::last_os_error().raw_os_error();
         matches!(error, Some(libc::ENOSYS | libc::EPERM))
     };
     if read < 0 && is_forbidden() {
-        return true;
+        return None;
     }
     let is_whole = |moved: isize| moved == places.len() as isize;
-    match access {
+    Some(match access {
         _ if !is_whole(read) => false,
         Access::Read => true,
         // SAFETY: `own` holds what was just read from the places, which Linux checks.
         Access::Write => is_whole(unsafe {
             libc::process_vm_writev(program, &own, 1, places.as_ptr(), count, 0)
         }),
-    }
+    })
 }

@@ -6,6 +6,7 @@ mod common;
 use std::ffi::{c_int, c_uint};
 
 use common::{Handle, allocate, context, read, write};
+use rustix::param::page_size;
 
 const INVALID_VALUE: c_int = 1;
 const OUT_OF_MEMORY: c_int = 2;
@@ -22,7 +23,7 @@ fn half_mapped() -> u64 {
     let start = unsafe {
         mmap_anonymous(
             std::ptr::null_mut(),
-            8192,
+            2 * page_size(),
             ProtFlags::READ,
             MapFlags::PRIVATE,
         )
@@ -31,8 +32,8 @@ fn half_mapped() -> u64 {
     // SAFETY: the page was just mapped, and nothing uses it.
     unsafe {
         mprotect(
-            start.byte_add(4096),
-            4096,
+            start.byte_add(page_size()),
+            page_size(),
             rustix::mm::MprotectFlags::empty(),
         )
     }
@@ -76,10 +77,12 @@ fn the_device_side_of_a_copy_is_device_memory() {
 #[test]
 fn the_other_side_of_a_copy_is_memory_that_the_program_has() {
     context();
-    let device = allocate(8192);
-    write(device, &[7; 2048]);
+    let bytes = page_size() as u64;
+    let words = page_size() / 4;
+    let device = allocate(2 * page_size());
+    write(device, &vec![7; 2 * words]);
     let page = half_mapped();
-    for wrong in [0, 0x10, page + 4096, u64::MAX - 2] {
+    for wrong in [0, 0x10, page + bytes, u64::MAX - 2] {
         let copied = [
             cu!(cuMemcpy(wrong => u64, device => u64, 8 => usize)),
             cu!(cuMemcpy(device => u64, wrong => u64, 8 => usize)),
@@ -89,24 +92,24 @@ fn the_other_side_of_a_copy_is_memory_that_the_program_has() {
         assert_eq!(copied, [INVALID_VALUE; 4], "{wrong:#x}");
     }
     // The page may be read, not written; a range that leaves it, neither.
-    let first = device + 4096;
+    let first = device + bytes;
     assert_eq!(
         cu!(cuMemcpyDtoH_v2(page => u64, device => u64, 8 => usize)),
         INVALID_VALUE
     );
     assert_eq!(
-        cu!(cuMemcpyHtoD_v2(device => u64, page + 4000 => u64, 97 => usize)),
+        cu!(cuMemcpyHtoD_v2(device => u64, page + bytes - 96 => u64, 97 => usize)),
         INVALID_VALUE
     );
-    assert_eq!(read(device, 2048), [7; 2048]);
+    assert_eq!(read(device, 2 * words), vec![7; 2 * words]);
     assert_eq!(
-        cu!(cuMemcpyHtoD_v2(first => u64, page => u64, 4096 => usize)),
+        cu!(cuMemcpyHtoD_v2(first => u64, page => u64, page_size() => usize)),
         0
     );
-    assert_eq!(read(first, 1024), [0; 1024]);
+    assert_eq!(read(first, words), vec![0; words]);
     // Of two rows the second is missing: the first is not copied either.
-    let from = [0, 0, 4, 0, page, 0, 4096];
-    let copy = rows(from, [0, 0, 2, 0, device, 0, 4096], 8, 2);
+    let from = [0, 0, 4, 0, page, 0, bytes];
+    let copy = rows(from, [0, 0, 2, 0, device, 0, bytes], 8, 2);
     assert_eq!(
         cu!(cuMemcpy2D_v2(copy.as_ptr() => *const u64)),
         INVALID_VALUE

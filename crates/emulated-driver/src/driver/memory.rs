@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use ptx_emu::GUARD_BYTES;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use rustix::param::page_size;
 
-use super::{DEVICE_BYTES, Driver};
+use super::{DEVICE_BYTES, Driver, is_device_address};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::memory::{Allocation, Array, Descriptor, Kind, Pool};
@@ -64,7 +65,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Allocates memory that host and kernels use under one address.
+    /// Allocates memory that host and kernels use under one address: among the addresses of
+    /// buffers, or where the system has room, if a process has no such addresses. Linux on aarch64
+    /// has kernels that give a process 39 bits of address.
     pub(crate) fn share(
         &mut self,
         context: Handle,
@@ -78,9 +81,23 @@ impl Driver {
         let shared = self
             .machine
             .share(bytes as u64, name, |address| map(address, bytes));
-        let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
+        let address = shared
+            .or_else(|| self.share_anywhere(bytes, name))
+            .ok_or(Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, kind, context, None)?;
         Ok(address)
+    }
+
+    fn share_anywhere(&mut self, bytes: usize, name: &str) -> Option<u64> {
+        let words = map_anywhere(bytes)?;
+        let address = words.as_ptr() as u64;
+        let is_shared = self
+            .machine
+            .share_at(address, bytes as u64, name, |_| Some(words));
+        if !is_shared {
+            unmap(address, bytes);
+        }
+        is_shared.then_some(address)
     }
 
     /// Frees the memory that begins at an address; false if there is none.
@@ -201,8 +218,56 @@ fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
     Some(unsafe { std::slice::from_raw_parts(start.cast(), whole / 4) })
 }
 
-/// Ends what [`map`] began. The emulator has let go of it.
+/// Shared memory that the system places begins at multiples of this, as large buffers do.
+const PLACED: usize = 2 << 20;
+const GUARD: usize = GUARD_BYTES as usize;
+/// How many bytes of address a process has at least. One that lacks those of buffers has no more.
+const FEW_ADDRESSES: usize = 1 << 39;
+
+/// Maps memory of the host where the system has room. The gaps at both ends, as between buffers,
+/// stay the mapping's own, so that nothing that a kernel may access lies behind its end.
+fn map_anywhere(bytes: usize) -> Option<&'static [AtomicU32]> {
+    if bytes > FEW_ADDRESSES {
+        return None;
+    }
+    let whole = bytes.next_multiple_of(page_size());
+    let reserved = whole + PLACED + 2 * GUARD;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: the address is the system's choice.
+    let first =
+        unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, ProtFlags::empty(), flags) };
+    let first = first.ok()? as usize;
+    let start = (first + GUARD).next_multiple_of(PLACED);
+    let (before, behind) = (start - GUARD, start + whole + GUARD);
+    // SAFETY: these are the ends of what was just mapped, and nothing uses them.
+    unsafe {
+        if before > first {
+            let _ = munmap(first as *mut c_void, before - first);
+        }
+        if first + reserved > behind {
+            let _ = munmap(behind as *mut c_void, first + reserved - behind);
+        }
+    }
+    // SAFETY: this is the middle of it.
+    let opened = unsafe {
+        mprotect(
+            start as *mut c_void,
+            whole,
+            MprotectFlags::READ | MprotectFlags::WRITE,
+        )
+    };
+    if opened.is_err() {
+        unmap(start as u64, bytes);
+        return None;
+    }
+    // SAFETY: as in `map`.
+    Some(unsafe { std::slice::from_raw_parts(start as *const AtomicU32, whole / 4) })
+}
+
+/// Ends what [`map`] or [`map_anywhere`] began. The emulator has let go of it.
 fn unmap(address: u64, bytes: usize) {
+    let guard = if is_device_address(address) { 0 } else { GUARD };
+    let whole = bytes.next_multiple_of(page_size()) + 2 * guard;
     // SAFETY: the program frees it, so that it does not use it any more.
-    let _ = unsafe { munmap(address as *mut c_void, bytes.next_multiple_of(page_size())) };
+    let _ = unsafe { munmap((address as usize - guard) as *mut c_void, whole) };
 }
