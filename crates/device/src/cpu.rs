@@ -6,10 +6,13 @@ use std::thread::available_parallelism;
 use serde::{Deserialize, Serialize};
 use units::{count, three};
 
+use crate::arm_cores;
+
 /// The CPU as the system describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuInfo {
-    /// Its model; the architecture, if the system does not say.
+    /// Its model, or the kinds of its cores, where the system says no more; the architecture, if it
+    /// does not say these either.
     pub model: String,
     /// Cores that this program may use.
     pub cores: usize,
@@ -40,8 +43,9 @@ impl CpuInfo {
         CpuInfo {
             model: values("model name")
                 .next()
-                .unwrap_or(std::env::consts::ARCH)
-                .to_owned(),
+                .map(str::to_owned)
+                .or_else(|| arm_cores::names(values("CPU implementer").zip(values("CPU part"))))
+                .unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores,
             clock_mhz: values("cpu MHz")
                 .filter_map(|value| value.parse().ok())
@@ -82,6 +86,8 @@ mod tests {
         insta::assert_snapshot!(cpu, @"Fast CPU @ 2.0: new, 2 cores, 3.42 GHz");
         let slice = "model name: Slice\nflags\t\t: fpu hypervisor vme\n";
         insta::assert_snapshot!(CpuInfo::parse(slice, 1), @"Slice, 1 core, of a virtual machine");
+        let grace = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n";
+        insta::assert_snapshot!(CpuInfo::parse(grace, 72), @"Arm Neoverse-V2, 72 cores");
         let unknown = CpuInfo::parse("", 1);
         assert_eq!(
             (unknown.model.as_str(), unknown.clock_mhz),

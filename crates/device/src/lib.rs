@@ -75,6 +75,7 @@
 //! [`ptx_emu`] says which PTX the emulated device does not run. Emulated devices of several
 //! processes exchange bytes by the hosts' sockets.
 
+mod arm_cores;
 pub mod buffer;
 pub mod check;
 mod conflict;
