@@ -273,7 +273,8 @@ impl CudaBuilder {
             return Ok(folder);
         }
         let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-        target_folder_of(&out_dir)
+        let target = std::env::var("TARGET").unwrap_or_default();
+        target_folder_of(&out_dir, &target)
             .map(|target| target.join("cuda-builder"))
             .ok_or_else(|| Error::Manifest {
                 manifest: self.krate.join("Cargo.toml"),
@@ -333,12 +334,18 @@ const BY_ARCH: [&str; 2] = ["target_feature = \"sm_", "target_feature = \"comput
 /// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with
 /// CACHEDIR.TAG; in an existing folder, such as one that `CARGO_TARGET_DIR` names, it writes only
 /// what it knows about the compiler.
-fn target_folder_of(out_dir: &Path) -> Option<&Path> {
+///
+/// With `--target` it marks a folder within, of that name, as well. The kernels are the same for
+/// every host, so the outer one has them, compiled once for all.
+fn target_folder_of<'p>(out_dir: &'p Path, target: &str) -> Option<&'p Path> {
     let is_target = |folder: &&Path| {
         let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
         marks.iter().any(|mark| folder.join(mark).is_file())
     };
-    out_dir.ancestors().find(is_target)
+    let found = out_dir.ancestors().find(is_target)?;
+    let is_inner = found.file_name().is_some_and(|name| name == target);
+    let outer = found.parent().filter(|_| is_inner).filter(is_target);
+    Some(outer.unwrap_or(found))
 }
 
 /// The sources whose change starts the build script again: all but what the kernel crate's own
@@ -406,9 +413,26 @@ mod tests {
             let target = temporary.path().join(mark.trim_start_matches('.'));
             let out_dir = target.join("debug/build/harness-1234/out");
             std::fs::create_dir_all(&out_dir).unwrap();
-            assert_eq!(target_folder_of(&out_dir), None, "{mark}");
+            assert_eq!(target_folder_of(&out_dir, "here"), None, "{mark}");
             std::fs::write(target.join(mark), "").unwrap();
-            assert_eq!(target_folder_of(&out_dir), Some(target.as_path()), "{mark}");
+            let found = target_folder_of(&out_dir, "here");
+            assert_eq!(found, Some(target.as_path()), "{mark}");
         }
+    }
+
+    #[test]
+    fn with_a_target_kernels_are_where_they_are_without() {
+        let temporary = tempfile::tempdir().unwrap();
+        let target = temporary.path().join("target");
+        let inner = target.join("aarch64-unknown-linux-gnu");
+        let out_dir = inner.join("debug/build/host-1234/out");
+        std::fs::create_dir_all(&out_dir).unwrap();
+        std::fs::write(inner.join("CACHEDIR.TAG"), "").unwrap();
+        let of = |name| target_folder_of(&out_dir, name);
+        assert_eq!(of("aarch64-unknown-linux-gnu"), Some(inner.as_path()));
+        std::fs::write(target.join("CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(of("aarch64-unknown-linux-gnu"), Some(target.as_path()));
+        // A folder that the user named lies in another one by chance.
+        assert_eq!(of("x86_64-unknown-linux-gnu"), Some(inner.as_path()));
     }
 }
