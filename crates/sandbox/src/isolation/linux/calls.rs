@@ -259,7 +259,7 @@ fn allowed_to_recorders() -> Rules {
 
 /// Calls that only a program makes that wants out.
 fn fatal_to_recorders() -> Rules {
-    let mut rules = always(&[
+    let everywhere = [
         libc::SYS_clone,
         libc::SYS_clone3,
         libc::SYS_socket,
@@ -278,8 +278,10 @@ fn fatal_to_recorders() -> Rules {
         libc::SYS_rt_tgsigqueueinfo,
         libc::SYS_pidfd_send_signal,
         libc::SYS_io_uring_setup,
-    ]);
+    ];
     #[cfg(target_arch = "x86_64")]
-    rules.extend(always(&[libc::SYS_fork, libc::SYS_vfork]));
-    rules
+    let of_x86_64 = [libc::SYS_fork, libc::SYS_vfork];
+    #[cfg(not(target_arch = "x86_64"))]
+    let of_x86_64 = [];
+    always(&[&everywhere[..], &of_x86_64].concat())
 }
