@@ -7,6 +7,7 @@
 
 mod compare;
 mod convert;
+mod digests;
 mod float;
 mod half;
 mod integer;
