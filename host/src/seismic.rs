@@ -101,7 +101,7 @@ impl Ricker {
         if a > 700.0 {
             return 0.0;
         }
-        (1.0 - 2.0 * a) * (-a).exp()
+        (1.0 - 2.0 * a) * libm::exp(-a)
     }
 }
 

@@ -97,7 +97,7 @@ impl Absorption {
     pub fn new(grid: Grid, shell: u32, spacing: [f64; 3], dt_s: f64, c_m_per_s: f64) -> Absorption {
         let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
         let width_m = f64::from(shell) * smallest;
-        let largest = dt_s * 3.0 * c_m_per_s * -REFLECTION.ln() / (2.0 * width_m);
+        let largest = dt_s * 3.0 * c_m_per_s * -libm::log(REFLECTION) / (2.0 * width_m);
         Absorption {
             grid,
             shell,

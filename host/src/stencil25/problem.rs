@@ -347,7 +347,7 @@ impl Stencil25 {
                     for_rows(grid, field, |[x, y], row| {
                         let height = |position: u32, n: u32| {
                             let from_middle = f64::from(position) - f64::from(n / 2);
-                            (-from_middle * from_middle / 18.0).exp()
+                            libm::exp(-from_middle * from_middle / 18.0)
                         };
                         let column = height(x, grid.n_x) * height(y, grid.n_y);
                         for (z, value) in (0..).zip(row) {

@@ -303,7 +303,7 @@ impl Wave3d {
         let along = |n: u32| -> Vec<f64> {
             let height = |position: u32| {
                 let from_middle = f64::from(position) - f64::from(n / 2);
-                (-from_middle * from_middle / 18.0).exp()
+                libm::exp(-from_middle * from_middle / 18.0)
             };
             (0..n).map(height).collect()
         };

@@ -15,8 +15,8 @@ struct Family {
     /// Opcode and slots: words apart by blanks, alternatives in a word by `|`, one of them perhaps
     /// empty.
     forms: &'static str,
-    /// What each form does, with `OP` for its name, on `a`, `b`, `c`: registers of 32 bits, `a64`
-    /// and so on of 64. The result is `d` or `d64`.
+    /// The body around an instruction, `OP`, on `a`, `b`, `c`: registers of 32 bits, `a64` and so
+    /// on of 64. The result is `d` or `d64`.
     text: &'static str,
 }
 
