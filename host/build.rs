@@ -1,11 +1,10 @@
 //! Compiles the kernels to PTX, a module per lab, which become part of every program that uses this
 //! crate, and tells where the built-in solutions are.
 //!
-//! The kernels are compiled for two generations of GPUs: some of them need the newer one
-//! (`host::kernels`). Where PTX of the same sources is at hand, it is taken instead
-//! ([`prebuilt`]).
+//! They are compiled once, for the newest GPUs that any of them needs; the text says what older
+//! ones have of it (`device::Module::for_device`). Where PTX of the same sources is at hand, it is
+//! taken instead ([`prebuilt`]).
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,24 +14,15 @@ use prebuilt::{Modules, Prebuilt};
 #[path = "build/prebuilt.rs"]
 mod prebuilt;
 
-const ARCHS: [NvvmArch; 2] = [NvvmArch::Compute80, NvvmArch::Compute90];
-
 fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let built = modules(&out_dir).unwrap_or_else(|error| {
+    let built = modules(&out_dir.join("ptx")).unwrap_or_else(|error| {
         eprintln!("error: {error}");
         std::process::exit(1);
     });
-    let [older, newer] = ARCHS.map(|arch| &built[&arch]);
     let mut modules = String::new();
-    for (lab, text) in newer {
-        // Where all kernels of a lab need the newer generation, that text serves both.
-        let older = older.get(lab).unwrap_or(text);
-        writeln!(
-            modules,
-            "({lab:?}, include_str!({older:?}), include_str!({text:?})),"
-        )
-        .expect("memory takes everything");
+    for (lab, text) in built {
+        writeln!(modules, "({lab:?}, include_str!({text:?})),").expect("memory takes everything");
     }
     let file = out_dir.join("modules.rs");
     std::fs::write(&file, format!("&[{modules}]")).expect("cargo's folder can be written");
@@ -44,14 +34,14 @@ fn main() {
     println!("cargo::rustc-env=SOLUTIONS={solutions}");
 }
 
-/// The modules of each architecture: those at hand, or else compiled into `out_dir`, with the
-/// hashes of their sources beside them. Then that folder is what another machine can take.
-fn modules(out_dir: &Path) -> Result<BTreeMap<NvvmArch, Modules>, String> {
+/// The modules: those at hand, or else compiled into `compiled`, with the hashes of their sources
+/// beside them. Then that folder is what another machine can take.
+fn modules(compiled: &Path) -> Result<Modules, String> {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let root = Path::new(&root).parent().expect("it is in the workspace");
     let sources = prebuilt::sources(root).map_err(|error| error.to_string())?;
     let folder = root.join(prebuilt::FOLDER);
-    let found = prebuilt::find(root, &sources, &ARCHS).map_err(|error| error.to_string())?;
+    let found = prebuilt::find(root, &sources).map_err(|error| error.to_string())?;
     // A folder that is missing counts as changed, each time.
     if found != Prebuilt::None {
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -71,10 +61,12 @@ fn modules(out_dir: &Path) -> Result<BTreeMap<NvvmArch, Modules>, String> {
         }
         Prebuilt::None => String::new(),
     };
-    let builder = CudaBuilder::new("../kernels-gpu");
-    let built = builder.build_groups(out_dir, &ARCHS, lab_of);
-    let built = built.map_err(|error| format!("{error}{note}"))?;
-    let file = out_dir.join(prebuilt::SOURCES);
+    let built = CudaBuilder::new("../kernels-gpu")
+        .arch(NvvmArch::Compute90)
+        .oldest(NvvmArch::Compute75)
+        .build_groups(compiled, lab_of)
+        .map_err(|error| format!("{error}{note}"))?;
+    let file = compiled.join(prebuilt::SOURCES);
     std::fs::write(&file, sources).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(built)
 }

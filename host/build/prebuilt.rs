@@ -4,8 +4,8 @@
 //! kernel needs no compiler for kernels. `setup` unpacks it into the folder [`FOLDER`]:
 //!
 //! ```text
-//! kernels-ptx/SOURCES          the hash of each source, as `sha256sum` writes and checks it
-//! kernels-ptx/sm_80/matadd.ptx a module for each generation of GPUs and each lab
+//! kernels-ptx/SOURCES     the hash of each source, as `sha256sum` writes and checks it
+//! kernels-ptx/matadd.ptx  a module for each lab
 //! ```
 //!
 //! It is used only where the sources here have these hashes.
@@ -44,9 +44,9 @@ pub type Modules = BTreeMap<String, PathBuf>;
 
 /// The content of [`FOLDER`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Prebuilt<A> {
-    /// Modules of these sources, for each architecture.
-    Ready(BTreeMap<A, Modules>),
+pub enum Prebuilt {
+    /// Modules of these sources.
+    Ready(Modules),
     /// Modules of other sources: the first file that differs.
     Other(String),
     /// The folder is missing.
@@ -56,12 +56,8 @@ pub enum Prebuilt<A> {
 /// Reads the folder of the workspace `root`, whose sources are `sources` (see [`sources`]).
 ///
 /// # Errors
-/// If it cannot be read, or lacks the modules of an architecture.
-pub fn find<A: Copy + Ord + ToString>(
-    root: &Path,
-    sources: &str,
-    archs: &[A],
-) -> io::Result<Prebuilt<A>> {
+/// If it cannot be read, or has no modules.
+pub fn find(root: &Path, sources: &str) -> io::Result<Prebuilt> {
     let folder = root.join(FOLDER);
     let theirs = match fs::read_to_string(folder.join(SOURCES)) {
         Ok(theirs) => theirs,
@@ -71,10 +67,11 @@ pub fn find<A: Copy + Ord + ToString>(
     if let Some(file) = first_difference(sources, &theirs) {
         return Ok(Prebuilt::Other(file));
     }
-    let of = |arch: &A| Ok((*arch, modules(&folder.join(arch.to_string()))?));
-    Ok(Prebuilt::Ready(
-        archs.iter().map(of).collect::<io::Result<_>>()?,
-    ))
+    let modules = modules(&folder)?;
+    if modules.is_empty() {
+        return Err(named(&folder, &io::Error::other("it has no modules")));
+    }
+    Ok(Prebuilt::Ready(modules))
 }
 
 /// The modules in a folder, by lab.

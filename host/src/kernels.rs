@@ -8,21 +8,18 @@ use device::module::Module;
 use lab::{InterfaceCase, Variant};
 use plan::Solution;
 
-/// Each lab's name, and its kernels: for devices of compute capability 8.0, and for those of 9.0
-/// and newer, which have some kernels more.
-static TEXTS: &[(&str, &str, &str)] = include!(env!("MODULES"));
+/// Each lab's name, and its kernels. The text says which of them older devices have.
+static TEXTS: &[(&str, &str)] = include!(env!("MODULES"));
 
 static MODULES: LazyLock<BTreeMap<&str, Arc<Module>>> = LazyLock::new(|| {
-    let modules = TEXTS.iter().map(|&(lab, text, newer)| {
-        let newer = Module::from_static(lab, newer);
-        let module = Module::from_static(lab, text).with_newer(newer);
-        (lab, Arc::new(module))
-    });
+    let modules = TEXTS
+        .iter()
+        .map(|&(lab, text)| (lab, Arc::new(Module::from_static(lab, text))));
     modules.collect()
 });
 
 /// PTX without kernels.
-pub const NO_KERNELS: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
+pub const NO_KERNELS: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
 
 /// The kernels whose names begin with a lab's name and `_`. A module without
 /// kernels for a lab that has none, as in a student's copy of the course.
@@ -31,6 +28,11 @@ pub fn kernels_of(lab: &'static str) -> Arc<Module> {
         Some(module) => Arc::clone(module),
         None => Arc::new(Module::from_static(lab, NO_KERNELS)),
     }
+}
+
+/// The modules of all labs and instruments.
+pub fn modules() -> impl Iterator<Item = &'static Module> {
+    MODULES.values().map(Arc::as_ref)
 }
 
 /// A built-in solution whose kernels are those of its lab: see [`Variant::new`].

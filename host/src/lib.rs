@@ -48,4 +48,5 @@ pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;
 
+pub use kernels::modules;
 pub use registry::{find_lab, labs};

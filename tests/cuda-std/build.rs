@@ -58,13 +58,13 @@ fn random(arch: NvvmArch, folder: &Path) {
         .arch(arch)
         .debug(DebugInfo::None)
         .final_module_path(folder)
-        .build_groups(folder, &[arch], str::to_owned)
+        .build_groups(folder, str::to_owned)
         .unwrap_or_else(|error| {
             eprintln!("error: {error}");
             std::process::exit(1);
         });
     let mut modules = String::new();
-    for (kernel, ptx) in &built[&arch] {
+    for (kernel, ptx) in &built {
         let unoptimised = ptx.with_extension("unoptimised.ptx");
         without_optimisation(arch, &ptx.with_extension("ll"), ptx, &unoptimised);
         writeln!(

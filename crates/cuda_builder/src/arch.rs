@@ -49,18 +49,29 @@ impl NvvmArch {
         Self::ALL.into_iter().find(|arch| arch.to_string() == name)
     }
 
-    /// The options of `opt` and `llc`: the name, the version of PTX where their default lacks
-    /// instructions, and that they read all that `opt` writes.
+    /// The options of `opt` and `llc`: the name, the version of PTX, and that they read all that
+    /// `opt` writes.
     pub fn llvm_options(self) -> Vec<String> {
-        let mut options = vec![format!("-mcpu={self}"), LONG_NAMES.to_owned()];
+        let version = self.ptx_version().replace('.', "");
+        vec![
+            format!("-mcpu={self}"),
+            LONG_NAMES.to_owned(),
+            format!("-mattr=+ptx{version}"),
+        ]
+    }
+
+    /// The version of PTX that is written for the architecture: the oldest with the instructions
+    /// that kernels use.
+    pub(crate) fn ptx_version(self) -> &'static str {
         match self {
             // Hints to L2 came with PTX 7.4 (CUDA 11.4), some versions after the architecture.
-            Self::Compute80 | Self::Compute86 => options.push("-mattr=+ptx74".to_owned()),
+            Self::Compute75 | Self::Compute80 | Self::Compute86 => "7.4",
+            Self::Compute89 => "7.8",
             // Asynchronous stores to blocks of the cluster came later too, with PTX 8.1.
-            Self::Compute90 => options.push("-mattr=+ptx81".to_owned()),
-            _ => {}
+            Self::Compute90 => "8.1",
+            Self::Compute100 => "8.6",
+            Self::Compute120 => "8.7",
         }
-        options
     }
 
     /// Rust-CUDA's names of compute capabilities, in the order of their numbers. Code asks for them

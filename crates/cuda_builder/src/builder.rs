@@ -16,6 +16,7 @@ use crate::{Error, NvvmArch};
 pub struct CudaBuilder {
     krate: PathBuf,
     arch: NvvmArch,
+    oldest: Option<NvvmArch>,
     options: Options,
     features: Option<Vec<String>>,
     copy_to: Option<PathBuf>,
@@ -32,6 +33,7 @@ impl CudaBuilder {
         Self {
             krate: krate.as_ref().to_owned(),
             arch: NvvmArch::default(),
+            oldest: None,
             options: Options::default(),
             features: None,
             copy_to: None,
@@ -44,6 +46,15 @@ impl CudaBuilder {
     /// Sets the oldest GPU generation that the PTX is for.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
+        self
+    }
+
+    /// Has the PTX say what devices have of it that are older than those of
+    /// [`CudaBuilder::arch`], from this generation on: all kernels but those that need a newer one,
+    /// by their `capability` or by their instructions. `device::Module::for_device` makes the text
+    /// for such a device.
+    pub fn oldest(mut self, oldest: NvvmArch) -> Self {
+        self.oldest = Some(oldest);
         self
     }
 
@@ -92,8 +103,7 @@ impl CudaBuilder {
     }
 
     /// Also writes the optimised LLVM IR, from which the PTX is made, to this file.
-    /// [`CudaBuilder::build_groups`] takes it for a folder, and writes `sm_80/GROUP.ll` and so on
-    /// there.
+    /// [`CudaBuilder::build_groups`] takes it for a folder, and writes `GROUP.ll` there.
     pub fn final_module_path(mut self, file: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(file.as_ref().to_owned());
         self
@@ -131,6 +141,8 @@ impl CudaBuilder {
     ///
     /// # Errors
     /// Each way in which a build can fail is a variant of [`Error`] that names the remedy.
+    /// [`Error::CodeByArch`] if the PTX is to serve older generations ([`CudaBuilder::oldest`]),
+    /// and the code of the crate itself depends on the architecture.
     pub fn build(self) -> Result<PathBuf, Error> {
         let compiled = self.compile()?;
         let ptx = compiled.codegen().ptx_of(
@@ -152,71 +164,37 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// Builds a PTX module per group of kernels instead of one of all, for each of `archs`:
-    /// `sm_80/GROUP.ptx` and so on in `folder`. `group_of` gives the group of a kernel, by its
-    /// name. Returns the groups of each architecture, with their files.
+    /// Builds a PTX module per group of kernels instead of one of all: `GROUP.ptx` in `folder`.
+    /// `group_of` gives the group of a kernel, by its name. Returns the groups with their files.
     ///
     /// A program that needs the kernels of one group reads these alone, and an edit of one group's
     /// kernels generates code for that group alone.
     ///
-    /// rustc compiles the crate once, for the newest of the architectures. The modules for an older
-    /// one have the same code, without the kernels whose `capability` is newer.
-    ///
     /// # Errors
-    /// As [`CudaBuilder::build`]. [`Error::CodeByArch`] if there are several architectures, and the
-    /// code of the crate itself depends on the architecture.
-    ///
-    /// # Panics
-    /// If `archs` is empty.
+    /// As [`CudaBuilder::build`].
     pub fn build_groups(
-        mut self,
+        self,
         folder: impl AsRef<Path>,
-        archs: &[NvvmArch],
-        group_of: impl Fn(&str) -> String + Sync,
-    ) -> Result<BTreeMap<NvvmArch, BTreeMap<String, PathBuf>>, Error> {
+        group_of: impl Fn(&str) -> String,
+    ) -> Result<BTreeMap<String, PathBuf>, Error> {
         let folder = folder.as_ref();
-        self.arch = *archs.iter().max().expect("at least one architecture");
         let compiled = self.compile()?;
-        if archs.len() > 1 {
-            same_for_all(&compiled.sources)?;
-        }
-        let split = compiled.codegen().split(
-            &compiled.module,
-            &compiled.krate.folder,
-            &mut Command::output,
-        )?;
-        let build = &|arch: NvvmArch| -> Result<(NvvmArch, BTreeMap<_, _>), Error> {
-            let folder = folder.join(arch.to_string());
-            std::fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-            let codegen = Codegen {
-                arch,
-                ..compiled.codegen()
-            };
-            let modules = codegen.ptx_of_groups(&split, &group_of, &mut Command::output)?;
-            let written = modules.into_iter().map(|(group, ptx)| {
-                let file = folder.join(format!("{group}.ptx"));
-                write_if_different(&file, &ptx)?;
-                if let Some(ir) = &self.final_module_path {
-                    let ir = ir.join(arch.to_string());
-                    std::fs::create_dir_all(&ir).map_err(Error::io("create", &ir))?;
-                    let optimised = codegen::optimised(&split.module_of(&group, arch));
-                    copy(&optimised, &ir.join(format!("{group}.ll")))?;
-                }
-                Ok((group, file))
-            });
-            Ok((arch, written.collect::<Result<_, Error>>()?))
-        };
-        // Files are named by the architecture, so neither waits for the other.
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = archs
-                .iter()
-                .map(|&arch| scope.spawn(move || build(arch)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().expect("no panic"))
-                .collect()
-        })
+        let codegen = compiled.codegen();
+        let (krate, run) = (&compiled.krate.folder, &mut Command::output);
+        let split = codegen.split(&compiled.module, krate, run)?;
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let modules = codegen.ptx_of_groups(&split, &group_of, run)?;
+        let written = modules.into_iter().map(|(group, ptx)| {
+            let file = folder.join(format!("{group}.ptx"));
+            write_if_different(&file, &ptx)?;
+            if let Some(ir) = &self.final_module_path {
+                std::fs::create_dir_all(ir).map_err(Error::io("create", ir))?;
+                let optimised = codegen::optimised(&split.module_of(&group));
+                copy(&optimised, &ir.join(format!("{group}.ll")))?;
+            }
+            Ok((group, file))
+        });
+        written.collect()
     }
 
     /// Compiles the crate to IR, and prints what the result depends on.
@@ -246,10 +224,13 @@ impl CudaBuilder {
         for source in watched(&compiled.sources, &target_dir) {
             rerun_if_changed(source);
         }
+        if self.oldest.is_some() {
+            same_for_all(&compiled.sources)?;
+        }
         Ok(Compiled {
             module: compiled.module,
-            sources: compiled.sources,
             arch: self.arch,
+            oldest: self.oldest,
             options: self.options.llvm(),
             panics: self.options.panics,
             krate,
@@ -287,8 +268,8 @@ impl CudaBuilder {
 /// A kernel crate's IR, and how to go on.
 struct Compiled {
     module: PathBuf,
-    sources: Vec<PathBuf>,
     arch: NvvmArch,
+    oldest: Option<NvvmArch>,
     /// Options of `opt` and `llc`.
     options: Vec<String>,
     panics: Panics,
@@ -300,6 +281,7 @@ impl Compiled {
     fn codegen(&self) -> Codegen<'_> {
         Codegen {
             arch: self.arch,
+            oldest: self.oldest,
             options: &self.options,
             tools: &self.tools,
             places: codegen::places(&self.krate.workspace, &self.tools),

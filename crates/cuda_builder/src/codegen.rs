@@ -9,7 +9,7 @@ use crate::compile::{Panics, UNROLLING};
 use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
-use crate::{Error, NvvmArch, ir, narrow_index, no_panic};
+use crate::{Error, NvvmArch, generations, ir, narrow_index, no_panic};
 
 /// Functions that the driver defines (PTX ISA, "System calls").
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -25,8 +25,6 @@ pub enum Reuse {
 
 /// A crate's IR, from which modules of some kernels are made.
 pub struct Split {
-    /// The architecture of rustc's code.
-    compiled_for: NvvmArch,
     /// The file of the crate's IR. Files of groups are beside it.
     module: PathBuf,
     /// The bitcode.
@@ -36,10 +34,9 @@ pub struct Split {
 
 impl Split {
     /// The file of a group's IR. The tools' other files of the group have its name too.
-    pub fn module_of(&self, group: &str, arch: NvvmArch) -> PathBuf {
+    pub fn module_of(&self, group: &str) -> PathBuf {
         let stem = self.module.file_stem().unwrap_or_default().display();
-        self.module
-            .with_file_name(format!("{stem}-{group}-{arch}.ll"))
+        self.module.with_file_name(format!("{stem}-{group}.ll"))
     }
 }
 
@@ -47,6 +44,8 @@ impl Split {
 pub struct Codegen<'a> {
     /// The architecture.
     pub arch: NvvmArch,
+    /// The oldest one whose devices the text says what they have of it, where it is for several.
+    pub oldest: Option<NvvmArch>,
     /// Options of `opt` and `llc` beside those of the architecture.
     pub options: &'a [String],
     /// `opt` and `llc`.
@@ -84,7 +83,6 @@ impl Codegen<'_> {
         let mut keep_all = self.keep(&prepared.kernels, &text, &all);
         succeed(run, &mut keep_all)?;
         Ok(Split {
-            compiled_for: self.arch,
             module: module.to_owned(),
             all,
             prepared,
@@ -92,9 +90,7 @@ impl Codegen<'_> {
     }
 
     /// A module per group of kernels: each group's name, and its PTX. `group_of` gives the group of
-    /// a kernel. The code of a kernel is the same as in one module of all. The architecture may be
-    /// older than the one that the crate was compiled for: modules then lack the kernels that need
-    /// a newer one.
+    /// a kernel. The code of a kernel is the same as in one module of all.
     pub fn ptx_of_groups(
         &self,
         split: &Split,
@@ -103,25 +99,16 @@ impl Codegen<'_> {
     ) -> Result<BTreeMap<String, String>, Error> {
         let prepared = &split.prepared;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let needs_newer = |kernel: &String| {
-            let needed = prepared.capabilities.get(kernel);
-            needed.is_some_and(|needed| *needed > self.arch)
-        };
-        for kernel in prepared
-            .kernels
-            .iter()
-            .filter(|kernel| !needs_newer(kernel))
-        {
+        for kernel in &prepared.kernels {
             let group = groups.entry(group_of(kernel)).or_default();
             group.push(kernel.clone());
         }
         let generated = groups.into_iter().map(|(group, kernels)| {
-            let module = split.module_of(&group, self.arch);
+            let module = split.module_of(&group);
             let mut keep = self.keep(&kernels, &split.all, &module);
             succeed(run, keep.arg("-S"))?;
-            let cpu = |arch: NvvmArch| format!("\"target-cpu\"=\"{arch}\"");
-            let text = read(&module)?.replace(&cpu(split.compiled_for), &cpu(self.arch));
-            let ptx = self.generate(&prepared.part(text, kernels), &module, run)?;
+            let part = prepared.part(read(&module)?, kernels);
+            let ptx = self.generate(&part, &module, run)?;
             Ok((group, ptx))
         });
         generated.collect()
@@ -225,7 +212,12 @@ impl Codegen<'_> {
                 .iter()
                 .map(|(kernel, all)| format!("// cuda_std.parameters {kernel}~{all}\n"))
                 .collect();
-            let ptx = within(MAX_WITH_CALLERS, relocate(&ptx, &self.places));
+            let relocated = within(MAX_WITH_CALLERS, relocate(&ptx, &self.places));
+            let of_generations =
+                |oldest| generations::marked(&relocated, self.arch, oldest, &prepared.capabilities);
+            let ptx = self
+                .oldest
+                .map_or_else(|| relocated.clone(), of_generations);
             Ok(requires + &ptx + &parameters)
         } else {
             Err(Error::Unresolved { functions })

@@ -84,7 +84,7 @@ pub enum Error {
     /// Code depends on the architecture, in a crate that is compiled once for several.
     #[error(
         "{}:{line}: `cfg(target_feature = \"sm_..\")` makes the code of one architecture, and this crate is compiled once for \
-         several. Remedy: mark the whole kernel `#[kernel(capability = \"..\")]`, or build for each architecture by itself",
+         several. Remedy: mark the whole kernel `#[kernel(capability = \"..\")]`, or build for each architecture by itself, without `oldest`",
         .file.display()
     )]
     CodeByArch {

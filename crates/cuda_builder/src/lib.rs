@@ -30,14 +30,17 @@
 //!
 //! # Several generations of GPUs
 //!
-//! One PTX text is for one architecture and all newer ones. A crate whose kernels need more than
-//! the oldest supported architecture is built once for each: [`CudaBuilder::arch`]. Code that
-//! needs, say, compute capability 9.0 says so:
+//! One PTX text is for one architecture and all newer ones, and `llc` writes the same code of a
+//! kernel for each that has its instructions. So a crate is built once, for the newest architecture
+//! that a kernel needs ([`CudaBuilder::arch`]), and says in comments what devices before it have of
+//! that ([`CudaBuilder::oldest`], `generations`). Code that needs, say, compute capability 9.0 says
+//! so:
 //!
-//! - `#[kernel(capability = "9.0")]` makes a kernel that only modules for 9.0 and newer ones have;
-//! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression. rustc sets it, and
-//!   the features of all older architectures, because the builder passes `-Ctarget-cpu`. All rustc
-//!   versions know the name, so no lint asks for a declaration. On the host it is false;
+//! - `#[kernel(capability = "9.0")]` makes a kernel that only devices of 9.0 and newer ones have;
+//! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression, in a crate that is
+//!   built for one architecture alone. rustc sets it, and the features of all older architectures,
+//!   because the builder passes `-Ctarget-cpu`. All rustc versions know the name, so no lint asks
+//!   for a declaration. On the host it is false;
 //! - `#[cfg(target_feature = "compute_90")]` is Rust-CUDA's name for it. It means the same in the
 //!   kernel crate itself; its dependencies do not know the name.
 //!
@@ -75,6 +78,7 @@ mod builder;
 mod codegen;
 mod compile;
 mod error;
+mod generations;
 pub mod hints;
 mod ir;
 mod narrow_index;

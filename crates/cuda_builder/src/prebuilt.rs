@@ -17,6 +17,7 @@ use crate::{Error, NvvmArch};
 pub struct Prebuilt {
     tools: Toolchain,
     arch: NvvmArch,
+    oldest: Option<NvvmArch>,
     panics: Panics,
     /// Names and files for `--extern`.
     externs: Vec<(String, PathBuf)>,
@@ -102,11 +103,20 @@ impl Prebuilt {
         Ok(Self {
             tools,
             arch,
+            oldest: None,
             panics,
             externs,
             libraries: libraries.into_iter().map(|(_, file)| file).collect(),
             folders,
         })
+    }
+
+    /// Has the PTX say what older devices have of it: see
+    /// [`CudaBuilder::oldest`](crate::CudaBuilder::oldest). Kernels that ask for their architecture
+    /// themselves, by `cfg`, are not for this.
+    pub fn oldest(mut self, oldest: NvvmArch) -> Self {
+        self.oldest = Some(oldest);
+        self
     }
 
     /// Uses copies of the libraries, with the same names, in folder `to`. The original folder also
@@ -199,6 +209,7 @@ impl Prebuilt {
         let mut run_here = |command: &mut std::process::Command| run(command.current_dir(folder));
         let codegen = Codegen {
             arch: self.arch,
+            oldest: self.oldest,
             options: &[],
             tools: &self.tools,
             places: codegen::places(folder, &self.tools),

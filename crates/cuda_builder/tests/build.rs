@@ -962,7 +962,7 @@ fn a_crate_whose_kernels_are_grouped_is_not_compiled_again() {
     let when_compiled = || {
         let builder = CudaBuilder::new(&folder).target_dir(&target);
         let group = |_: &str| "all".to_owned();
-        let built = builder.build_groups(folder.join("out"), &[NvvmArch::Compute80], group);
+        let built = builder.build_groups(folder.join("out"), group);
         built.unwrap();
         module.metadata().unwrap().modified().unwrap()
     };
@@ -1000,12 +1000,10 @@ fn groups_of_kernels_are_modules_of_their_own() {
     let build_groups = |folder: &Path| {
         let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
         let group = |kernel: &str| kernel.split('_').next().unwrap().to_owned();
-        let arch = NvvmArch::Compute80;
-        let mut built = builder
+        builder
             .final_module_path(folder.join("ir"))
-            .build_groups(folder.join("out"), &[arch], group)
-            .unwrap();
-        built.remove(&arch).unwrap()
+            .build_groups(folder.join("out"), group)
+            .unwrap()
     };
     let folder = krate("fixture_groups", &source("1.0"));
     let groups = build_groups(&folder);
@@ -1046,37 +1044,41 @@ fn groups_of_kernels_are_modules_of_their_own() {
 #[test]
 fn one_compile_serves_several_architectures() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let archs = [NvvmArch::Compute80, NvvmArch::Compute90];
     let build_groups = |folder: &Path| {
-        let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
-        builder.build_groups(folder.join("out"), &archs, |_| "all".to_owned())
+        let builder = CudaBuilder::new(folder)
+            .arch(NvvmArch::Compute90)
+            .oldest(NvvmArch::Compute75);
+        let builder = builder.target_dir(target.join("cuda-builder"));
+        builder.build_groups(folder.join("out"), |_| "all".to_owned())
     };
     let source = format!(
         "{PRELUDE}
+        use cuda_std::async_copy;
         #[kernel]
         pub unsafe fn old(x: *mut f32) {{ unsafe {{ *x = 1.0 }} }}
-        #[kernel(capability = \"9.0\")]
+        #[kernel]
+        pub unsafe fn sums(x: *mut u32) {{ unsafe {{ *x = warp::warp_reduce_add(!0, *x) }} }}
+        #[kernel(capability = \"8.0\")]
+        pub unsafe fn copies() {{ unsafe {{ async_copy::wait::<0>() }} }}
+        #[kernel]
         pub unsafe fn new(x: *mut u32) {{ unsafe {{ *x = cuda_std::cluster::block_rank() }} }}"
     );
     let folder = krate("fixture_archs", &source);
     let built = build_groups(&folder).unwrap();
-    let [older, newer] = archs.map(|arch| std::fs::read_to_string(&built[&arch]["all"]).unwrap());
-    let heads = |ptx: &str| -> Vec<String> {
-        let mut lines: Vec<_> = ptx
-            .lines()
-            .filter(|line| line.starts_with(".target") || line.starts_with(".visible .entry"))
-            .map(str::to_owned)
-            .collect();
-        lines.sort();
-        lines
-    };
-    assert_eq!(heads(&older), [".target sm_80", ".visible .entry old("]);
+    let ptx = std::fs::read_to_string(&built["all"]).unwrap();
+    assert_eq!(instructions(&ptx, ".target"), [".target sm_90"]);
+    assert_eq!(ptx.matches("// cuda_std.before sm_80 ").count(), 1, "{ptx}");
+    let marks = ptx.lines().filter(|line| line.starts_with("// cuda_std."));
+    let marks: Vec<&str> = marks
+        .filter(|line| !line.contains(".parameters "))
+        .collect();
     assert_eq!(
-        heads(&newer),
+        marks,
         [
-            ".target sm_90",
-            ".visible .entry new(",
-            ".visible .entry old("
+            "// cuda_std.generation sm_75 7.4",
+            "// cuda_std.generation sm_80 7.4",
+            "// cuda_std.needs copies sm_80 cp.async",
+            "// cuda_std.needs new sm_90 clusters",
         ]
     );
 
@@ -1114,13 +1116,9 @@ fn a_kernel_crate_may_have_a_build_script() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let built = CudaBuilder::new(&folder)
         .target_dir(target.join("cuda-builder"))
-        .build_groups(
-            folder.join("out"),
-            &[NvvmArch::Compute80, NvvmArch::Compute90],
-            |_| "all".to_owned(),
-        )
+        .build_groups(folder.join("out"), |_| "all".to_owned())
         .unwrap_or_else(|error| panic!("{error}"));
-    let text = std::fs::read_to_string(&built[&NvvmArch::Compute80]["all"]).unwrap();
+    let text = std::fs::read_to_string(&built["all"]).unwrap();
     assert!(text.contains(".entry a_made("), "{text}");
 }
 

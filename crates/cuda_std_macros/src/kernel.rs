@@ -30,7 +30,8 @@ struct LaunchBounds {
 }
 
 /// Compute capabilities that a kernel may need, and rustc's target feature of each.
-const CAPABILITIES: [(&str, &str); 5] = [
+const CAPABILITIES: [(&str, &str); 6] = [
+    ("8.0", "sm_80"),
     ("8.6", "sm_86"),
     ("8.9", "sm_89"),
     ("9.0", "sm_90"),

@@ -32,12 +32,16 @@ pub enum Error {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// A kernel, or a launch, that only newer devices have.
-    #[error("{what} needs compute capability {}.{} or newer; this device has {}.{}", needed.0, needed.1, has.0, has.1)]
+    #[error(
+        "{what} needs compute capability {}.{} or newer{}; this device has {}.{}", needed.0, needed.1, in_parentheses(forms), has.0, has.1
+    )]
     Needs {
         /// The kernel, and what is new about its launch.
         what: String,
         /// Compute capability, major and minor.
         needed: (u32, u32),
+        /// What in the kernel needs it, as in `cp.async`; empty where that is not known.
+        forms: String,
         /// The device's.
         has: (u32, u32),
     },
@@ -79,6 +83,13 @@ impl Error {
             Error::Ranks(error) => error.kind(),
             Error::Exchange(_) => ErrorKind::Environment,
         }
+    }
+}
+
+fn in_parentheses(forms: &str) -> String {
+    match forms {
+        "" => String::new(),
+        forms => format!(" ({forms})"),
     }
 }
 

@@ -63,7 +63,7 @@
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
 //! | `emulated_device/mod.rs` | the emulated device, and which orders of threads it has |
 //! | `emulated_device/session/mod.rs` | a plan on the emulator, with its checks |
-//! | `module.rs` | a kernel's PTX: its text for each generation of GPUs, parsed once |
+//! | `module.rs`, `generations.rs` | a kernel's PTX: its text for each generation of GPUs, parsed once |
 //! | `ranked_device.rs` | one plan in several processes, which meet by the crate `ranks` |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
@@ -83,6 +83,7 @@ pub mod cpu;
 mod device_error;
 mod emulated_device;
 pub mod error;
+mod generations;
 mod info;
 pub mod memory;
 pub mod module;
@@ -103,6 +104,7 @@ pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::EmulatedDevice;
 pub use emulated_device::stores::Stored;
 pub use error::Error;
+pub use generations::Needs;
 pub use info::{
     Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
     Stray, Timing,

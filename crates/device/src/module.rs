@@ -1,7 +1,6 @@
 //! A PTX module: its text, and the program parsed from it.
 //!
-//! A module may have a second text for newer devices, where some of its kernels need one:
-//! [`Module::for_device`].
+//! A module may say what older devices than its own have of it: [`Module::for_device`].
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +9,8 @@ use plan::suggestion;
 use ptx::Program;
 use ptx_emu::Executable;
 use thiserror::Error;
+
+use crate::generations::{self, Generation, Needs, capability_of};
 
 /// A module that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -39,9 +40,17 @@ pub enum ModuleError {
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    /// A module with these kernels and more, for newer devices.
-    newer: Option<Box<Module>>,
+    /// What generations before its own have of it, the oldest first.
+    older: OnceLock<Vec<Older>>,
     executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
+}
+
+/// A module as an older generation has it.
+#[derive(Debug)]
+struct Older {
+    generation: Generation,
+    /// Made when it is first needed.
+    module: OnceLock<Box<Module>>,
 }
 
 impl Module {
@@ -50,7 +59,7 @@ impl Module {
         Module {
             name: name.into(),
             ptx: ptx.into(),
-            newer: None,
+            older: OnceLock::new(),
             executable: OnceLock::new(),
         }
     }
@@ -60,32 +69,41 @@ impl Module {
         Module {
             name: Cow::Borrowed(name),
             ptx: Cow::Borrowed(ptx),
-            newer: None,
+            older: OnceLock::new(),
             executable: OnceLock::new(),
         }
     }
 
-    /// Adds a module for newer devices.
-    pub fn with_newer(self, newer: Module) -> Module {
-        Module {
-            newer: Some(Box::new(newer)),
-            ..self
-        }
-    }
-
-    /// The module for newer devices, if there is one.
-    pub fn newer(&self) -> Option<&Module> {
-        self.newer.as_deref()
-    }
-
-    /// The module that a device of this compute capability runs: the newest one that is not newer
-    /// than the device. If all are, the oldest, which the device refuses.
+    /// The module as a device of this compute capability has it: itself, or, for one that is older
+    /// than its architecture, without the kernels that need a newer one, if the text says which
+    /// these are. A device that is too old for all of it gets the oldest, which it refuses.
     pub fn for_device(&self, capability: (u32, u32)) -> &Module {
-        let newer = self.newer().filter(|newer| {
-            let needed = newer.capability();
-            needed.is_some_and(|needed| needed <= capability)
+        if self.capability().is_none_or(|own| own <= capability) {
+            return self;
+        }
+        let older = self.older.get_or_init(|| {
+            let all = generations::generations(&self.ptx).into_iter();
+            let of = |generation| Older {
+                generation,
+                module: OnceLock::new(),
+            };
+            all.map(of).collect()
         });
-        newer.map_or(self, |newer| newer.for_device(capability))
+        let can_run = |one: &&Older| one.generation.capability <= capability;
+        let Some(one) = older.iter().rfind(can_run).or(older.first()) else {
+            return self;
+        };
+        one.module.get_or_init(|| {
+            let text = generations::text_for(&self.ptx, &one.generation);
+            Box::new(Module::new(self.name.clone(), text))
+        })
+    }
+
+    /// What a kernel needs that not all devices have for which the module has a text.
+    pub fn needs(&self, kernel: &str) -> Option<Needs<'_>> {
+        let mut all = generations::needs(&self.ptx);
+        all.find(|(name, _)| *name == kernel)
+            .map(|(_, needs)| needs)
     }
 
     /// The architecture that the text is for, as it is written: `sm_80`.
@@ -96,12 +114,7 @@ impl Module {
 
     /// The compute capability of that architecture, major and minor.
     pub fn capability(&self) -> Option<(u32, u32)> {
-        let digits = self
-            .target()?
-            .strip_prefix("sm_")?
-            .trim_end_matches(|c: char| !c.is_ascii_digit());
-        let number: u32 = digits.parse().ok()?;
-        Some((number / 10, number % 10))
+        capability_of(self.target()?)
     }
 
     /// The name that messages use.

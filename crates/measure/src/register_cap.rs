@@ -55,17 +55,12 @@ impl std::fmt::Display for RegisterCap {
     }
 }
 
-/// The module, and those for newer devices, with this cap on each of its kernels. It replaces a
-/// cap that they may have. `.minnctapersm` remains: where the two disagree, ptxas keeps to the cap.
+/// The module with this cap on each of its kernels. It replaces a cap that they may have. `.minnctapersm` remains: where the two disagree, ptxas keeps to the cap.
 pub fn capped(module: &Module, cap: RegisterCap) -> Module {
     let name = format!("{} with {cap}", module.name());
     // A text that is not PTX stays as it is, for others to refuse.
     let text = ptx::with_max_registers(module.ptx(), cap.get());
-    let own = Module::new(name, text.unwrap_or_else(|_| module.ptx().to_owned()));
-    match module.newer() {
-        Some(newer) => own.with_newer(capped(newer, cap)),
-        None => own,
-    }
+    Module::new(name, text.unwrap_or_else(|_| module.ptx().to_owned()))
 }
 
 #[cfg(test)]

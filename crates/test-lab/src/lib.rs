@@ -372,6 +372,7 @@ impl Device for Adder {
             return Err(Error::Needs {
                 what: "kernel `newer`".to_owned(),
                 needed: (9, 0),
+                forms: String::new(),
                 has: (8, 6),
             });
         }

@@ -34,8 +34,7 @@ fn workspace() -> TempDir {
     }
     let hashes = sources(root.path()).unwrap();
     write(root.path(), "given/SOURCES", &hashes);
-    write(root.path(), "given/sm_80/matadd.ptx", "older");
-    write(root.path(), "given/sm_90/matadd.ptx", "newer");
+    write(root.path(), "given/matadd.ptx", "the first text");
     let setup = concat!(env!("CARGO_MANIFEST_DIR"), "/../setup");
     fs::copy(setup, root.path().join("setup")).unwrap();
     root
@@ -52,8 +51,8 @@ fn setup(root: &Path, kernels_ptx: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8(said).unwrap())
 }
 
-fn found(root: &Path) -> Prebuilt<&'static str> {
-    find(root, &sources(root).unwrap(), &["sm_80", "sm_90"]).unwrap()
+fn found(root: &Path) -> Prebuilt {
+    find(root, &sources(root).unwrap()).unwrap()
 }
 
 #[test]
@@ -75,12 +74,8 @@ fn ptx_of_these_sources_is_taken() {
         panic!("{:?}", found(root));
     };
     assert_eq!(
-        fs::read_to_string(&modules["sm_80"]["matadd"]).unwrap(),
-        "older"
-    );
-    assert_eq!(
-        fs::read_to_string(&modules["sm_90"]["matadd"]).unwrap(),
-        "newer"
+        fs::read_to_string(&modules["matadd"]).unwrap(),
+        "the first text"
     );
 }
 
@@ -108,7 +103,7 @@ fn ptx_of_other_sources_is_refused_by_setup_and_named_by_the_build() {
     let root = root.path();
     setup(root, "given");
     write(root, FILES[3], "changed");
-    fs::write(root.join("given/sm_80/matadd.ptx"), "another").unwrap();
+    fs::write(root.join("given/matadd.ptx"), "another text").unwrap();
     let (taken, said) = setup(root, "given");
     assert!(!taken, "{said}");
     assert!(
@@ -116,8 +111,8 @@ fn ptx_of_other_sources_is_refused_by_setup_and_named_by_the_build() {
         "{said}"
     );
     // The modules of an earlier run are untouched.
-    let kept = root.join(prebuilt::FOLDER).join("sm_80/matadd.ptx");
-    assert_eq!(fs::read_to_string(kept).unwrap(), "older");
+    let kept = root.join(prebuilt::FOLDER).join("matadd.ptx");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "the first text");
     assert_eq!(found(root), Prebuilt::Other(FILES[3].to_owned()));
 }
 
@@ -152,13 +147,12 @@ fn what_is_no_prebuilt_ptx_is_refused_with_its_name() {
     }
 }
 
-/// The build does not take the next older generation's modules instead.
 #[test]
-fn a_missing_generation_is_an_error_that_names_the_folder() {
+fn a_folder_without_modules_is_an_error_that_names_it() {
     let root = workspace();
     let root = root.path();
-    fs::remove_dir_all(root.join("given/sm_80")).unwrap();
+    fs::remove_file(root.join("given/matadd.ptx")).unwrap();
     setup(root, "given");
-    let error = find(root, &sources(root).unwrap(), &["sm_80"]).unwrap_err();
-    assert!(error.to_string().contains("sm_80"), "{error}");
+    let error = find(root, &sources(root).unwrap()).unwrap_err();
+    assert!(error.to_string().contains(prebuilt::FOLDER), "{error}");
 }

@@ -11,6 +11,7 @@ mod requires;
 use ptx::{ArgType, Element, Function, LaunchShape, ScalarType, ShapeLimits};
 
 use crate::error::Error;
+use crate::generations::Needs;
 use crate::info::LaunchLimits;
 use crate::module::{Module, ModuleError};
 use plan::{Arg, BufferId, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan, View};
@@ -36,11 +37,11 @@ pub fn validate<'m>(
 ) -> Result<&'m Module, Error> {
     plan.check()?;
     let of_device = module.for_device(limits.compute_capability);
-    let mut needs = None;
+    let mut lacking = None;
     let kernels = plan
         .kernels()
         .iter()
-        .map(|name| find_kernel(module, of_device, name, limits, &mut needs))
+        .map(|name| find_kernel(module, of_device, name, &mut lacking))
         .collect::<Result<Vec<&Function>, ModuleError>>()?;
     for (position, command) in plan.commands().enumerate() {
         if let Command::Launch(launch) = command {
@@ -58,17 +59,33 @@ pub fn validate<'m>(
                     "kernel `{}` in clusters of {cluster:?} blocks",
                     launch.kernel
                 );
-                needs.get_or_insert((what, LaunchLimits::CLUSTERS_SINCE));
+                let needs = Needs {
+                    capability: LaunchLimits::CLUSTERS_SINCE,
+                    forms: "",
+                };
+                keep_newest(&mut lacking, what, needs);
             }
         }
     }
-    match needs {
+    match lacking {
         None => Ok(of_device),
-        Some((what, needed)) => Err(Error::Needs {
+        Some((what, needs)) => Err(Error::Needs {
             what,
-            needed,
+            needed: needs.capability,
+            forms: needs.forms.to_owned(),
             has: limits.compute_capability,
         }),
+    }
+}
+
+/// What a device lacks of a plan: the part of it, and what that needs.
+type Lacking<'m> = Option<(String, Needs<'m>)>;
+
+/// Keeps what needs the newest device, and of equals the first.
+fn keep_newest<'m>(lacking: &mut Lacking<'m>, what: String, needs: Needs<'m>) {
+    let newest = lacking.as_ref().map(|(_, newest)| newest.capability);
+    if newest.is_none_or(|newest| newest < needs.capability) {
+        *lacking = Some((what, needs));
     }
 }
 
@@ -114,28 +131,21 @@ pub fn validate_devices(
     Ok(())
 }
 
-/// A kernel as the device's module has it, or else a newer one, which `needs` then says.
+/// A kernel as the device's module has it, or else as newer devices have it, which `lacking` then
+/// says.
 fn find_kernel<'m>(
     module: &'m Module,
     of_device: &'m Module,
     name: &str,
-    limits: &LaunchLimits,
-    needs: &mut Option<(String, (u32, u32))>,
+    lacking: &mut Lacking<'m>,
 ) -> Result<&'m Function, ModuleError> {
     let missing = match of_device.kernel(name) {
         Ok(kernel) => return Ok(kernel),
         Err(missing) => missing,
     };
-    let all = std::iter::successors(Some(module), |one| one.newer());
-    for newer in all {
-        if let (Some(needed), Ok(kernel)) = (newer.capability(), newer.kernel(name))
-            && needed > limits.compute_capability
-        {
-            needs.get_or_insert((format!("kernel `{name}`"), needed));
-            return Ok(kernel);
-        }
-    }
-    Err(missing)
+    let needs = module.needs(name).ok_or(missing)?;
+    keep_newest(lacking, format!("kernel `{name}`"), needs);
+    module.kernel(name)
 }
 
 /// Checks the shape of a launch against the kernel's bounds and the device's limits.

@@ -255,14 +255,13 @@ fn runs_are_counted_for_each_kernel() {
 
 #[test]
 fn a_device_runs_the_module_for_its_generation() {
-    let text = |target: &str, value: u32| {
-        format!(
-            ".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
-             .reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], {value};\nret;\n}}\n"
-        )
-    };
-    let newer = Module::new("newer", text("sm_90", 90));
-    let module = Module::new("older", text("sm_80", 80)).with_newer(newer);
+    let module = Module::new(
+        "k",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+         .reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\n\
+         st.global.u32 [%rd1], 90; // cuda_std.before sm_90 st.global.u32 [%rd1], 80;\nret;\n}\n\
+         // cuda_std.generation sm_75 7.4\n",
+    );
     let mut plan = Plan::new("p");
     let out = plan.scratch("out", Element::U32, 1);
     plan.launch("k", LaunchConfig::new(1, 1), args![out])

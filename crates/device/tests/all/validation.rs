@@ -106,18 +106,15 @@ fn shared_memory_has_a_limit() {
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(u32::MAX), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 4294983679 bytes of shared memory (16384 declared in the kernel, 4294967295 asked for by the launch); the device allows 232448; use smaller tiles");
 }
 
-/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for
-/// newer devices.
+/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only for newer devices.
 fn clusters() -> Module {
-    let text = |target: &str, more: &str| {
-        format!(
-            ".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n{more}"
-        )
-    };
-    let more = ".visible .entry fixed() .reqnctapercluster 2 { ret; }\n\
-                .visible .entry few() .maxclusterrank 4 { ret; }\n.visible .entry newer() { ret; }\n";
-    let newer = Module::new("clusters", text("sm_90", more));
-    Module::new("clusters", text("sm_80", "")).with_newer(newer)
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n\
+                .visible .entry fixed() .reqnctapercluster 2 { ret; }\n\
+                .visible .entry few() .maxclusterrank 4 { ret; }\n.visible .entry newer() { ret; }\n\
+                // cuda_std.generation sm_75 7.4\n// cuda_std.generation sm_80 7.4\n\
+                // cuda_std.needs fixed sm_90 clusters\n// cuda_std.needs few sm_90 clusters\n\
+                // cuda_std.needs newer sm_90\n";
+    Module::new("clusters", text)
 }
 
 fn of_cluster(kernel: &str, config: LaunchConfig, capability: (u32, u32)) -> Result<(), Error> {
@@ -167,7 +164,7 @@ fn an_old_device_lacks_clusters_and_newer_kernels() {
     let grid = LaunchConfig::new(4, 32);
     insta::assert_snapshot!(needs("newer", grid, (8, 6)), @"kernel `newer` needs compute capability 9.0 or newer; this device has 8.6");
     insta::assert_snapshot!(needs("k", grid.with_cluster(2), (8, 9)), @"kernel `k` in clusters of [2, 1, 1] blocks needs compute capability 9.0 or newer; this device has 8.9");
-    insta::assert_snapshot!(needs("fixed", grid, (8, 0)), @"kernel `fixed` needs compute capability 9.0 or newer; this device has 8.0");
+    insta::assert_snapshot!(needs("fixed", grid, (8, 0)), @"kernel `fixed` needs compute capability 9.0 or newer (clusters); this device has 8.0");
     of_cluster("k", grid, (8, 0)).unwrap();
     of_cluster("newer", grid, (9, 0)).unwrap();
     // A mistake on every device is a mistake here too.
@@ -180,7 +177,8 @@ fn an_old_device_lacks_clusters_and_newer_kernels() {
 fn a_device_runs_the_newest_module_that_it_can() {
     let module = clusters();
     let target = |capability| module.for_device(capability).target();
-    assert_eq!(target((7, 5)), Some("sm_80"));
+    assert_eq!(target((7, 0)), Some("sm_75"));
+    assert_eq!(target((7, 5)), Some("sm_75"));
     assert_eq!(target((8, 9)), Some("sm_80"));
     assert_eq!(target((9, 0)), Some("sm_90"));
     assert_eq!(target((12, 0)), Some("sm_90"));

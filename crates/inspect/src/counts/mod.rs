@@ -244,7 +244,6 @@ fn resources(
     kernels: &[&str],
     toolkit: &Toolkit,
 ) -> (HashMap<String, Resources>, Option<String>) {
-    let module = module.for_device((u32::MAX, 0));
     match listing::resources_of(module, kernels, toolkit) {
         Ok(resources) => (resources, None),
         Err(reason) => (HashMap::new(), Some(listing::unknown_resources(&reason))),

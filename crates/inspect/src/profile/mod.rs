@@ -169,11 +169,9 @@ fn list_code(
     };
     for variant in variants {
         let plan = variant.record(case)?;
-        // A GPU runs the newest text that it can: a recent one the last.
-        let module = variant.module.for_device((u32::MAX, 0));
         out.line(format!("{}\n", out.look().title(&variant.name)))?;
         let kernels: Vec<&str> = plan.kernels().iter().map(String::as_str).collect();
-        let text = listing::render(module, &kernels, shown, toolkit, out.look())?;
+        let text = listing::render(&variant.module, &kernels, shown, toolkit, out.look())?;
         out.line(text)?;
     }
     Ok(Ending::Fine)

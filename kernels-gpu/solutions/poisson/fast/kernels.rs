@@ -62,7 +62,7 @@ macro_rules! fast {
         ///   multiple of 16 bytes.
         /// - `u_next` points to the planes, which nothing else accesses during the launch. If n is
         ///   even, they begin at a multiple of 16 bytes.
-        #[kernel(max_threads = $threads)]
+        #[kernel(max_threads = $threads, capability = "8.0")]
         pub unsafe fn $name(
             u: &[f64],
             u_next: *mut f64,
@@ -130,7 +130,7 @@ pub const LEVELS_AT_ONCE: u32 = 3;
 /// - Fields have the planes as far as T after those that are written, or as the last one, at
 ///   multiples of 16 bytes. Both have the same walls. Only launches of this run access them.
 /// - [`meet`]'s, for `own` and the places to tell.
-#[kernel(max_threads = 256)]
+#[kernel(max_threads = 256, capability = "8.0")]
 pub unsafe fn poisson_fast_at_once(
     u: *mut f64,
     u_next: *mut f64,

@@ -442,7 +442,7 @@ unsafe fn stream<const SHELL: bool>(
 /// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
 /// - `v` and `phi` point to the values of the planes of points, without the halo's planes before
 ///   and after them. Nothing else accesses them during the launch.
-#[kernel(max_threads = 128, min_blocks = 5)]
+#[kernel(max_threads = 128, min_blocks = 5, capability = "8.0")]
 pub unsafe fn stencil25_fast(
     u: &[f32],
     v: *mut f32,

@@ -538,7 +538,7 @@ macro_rules! instances {
         ///   [`reaches`] are left out.
         /// - Nothing else accesses the elements of `first`, `second` and `next_phi` in `area`
         ///   during the launch. With two timesteps, they are not arrays that are read.
-        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        #[kernel(max_threads = $threads, min_blocks = $blocks, capability = "8.0")]
         pub unsafe fn $name(
             u: &[f32],
             v: *const f32,

@@ -497,7 +497,7 @@ macro_rules! passes {
         /// - The kernels above wrote `kinds`, `flags` and `chunks` for this layout, scene and
         ///   arithmetic, with a reach of at least the timesteps plus 2. `halo` is at least the
         ///   timesteps.
-        #[kernel(max_threads = 256)]
+        #[kernel(max_threads = 256, capability = "8.0")]
         pub unsafe fn $name(
             fields: &[f32],
             out: *mut f32,

@@ -613,7 +613,7 @@ macro_rules! passes {
         /// - The kernels above wrote the fifth plane, `paths` and `warps` for this layout, scene
         ///   and arithmetic. [`wave2d_wavefront_start`] wrote `progress` and `counter` for as many
         ///   passes.
-        #[kernel(max_threads = 256)]
+        #[kernel(max_threads = 256, capability = "8.0")]
         pub unsafe fn $name(
             fields: *mut f32,
             paths: &[u32],

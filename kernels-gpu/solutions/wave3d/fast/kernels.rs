@@ -557,7 +557,7 @@ macro_rules! instances {
         /// - `out_prev` and `out` point to these planes' values, which nothing else accesses during
         ///   the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
-        #[kernel(max_threads = $most)]
+        #[kernel(max_threads = $most, capability = "8.0")]
         pub unsafe fn $name(
             u_prev: &[f64],
             u: &[f64],
