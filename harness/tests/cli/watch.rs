@@ -47,8 +47,9 @@ fn one_verdict_in_a_pipe() {
 }
 
 /// Starts a session, without the `NO_COLOR` of the person who runs the tests.
-fn session(terminal: &Terminal, folder: &Path) -> Child {
-    let mut command = harness(folder, &["watch", "--lab=matadd", "--without-isolation"]);
+fn session(terminal: &Terminal, folder: &Path, flags: &[&str]) -> Child {
+    let words = ["watch", "--lab=matadd", "--without-isolation"];
+    let mut command = harness(folder, &[&words, flags].concat());
     command.env_remove("NO_COLOR").env("TERM", "xterm");
     terminal.give_to(&mut command).unwrap().spawn().unwrap()
 }
@@ -57,7 +58,7 @@ fn session(terminal: &Terminal, folder: &Path) -> Child {
 fn a_session_in_a_terminal() {
     let folder = starter();
     let mut terminal = Terminal::new(80, 40).unwrap();
-    let mut child = session(&terminal, folder.path());
+    let mut child = session(&terminal, folder.path(), &[]);
     let mut seen = terminal.wait_for("3 of 9 cases right", 0);
     seen = terminal.wait_for("waiting for a save", seen.saturating_sub(200));
     assert!(!terminal.is_as_usual().unwrap());
@@ -93,10 +94,46 @@ fn a_session_in_a_terminal() {
 fn ctrl_c_gives_the_terminal_back() {
     let folder = starter();
     let mut terminal = Terminal::new(80, 24).unwrap();
-    let mut child = session(&terminal, folder.path());
+    let mut child = session(&terminal, folder.path(), &[]);
     // While it grades.
     terminal.wait_for("grading", 0);
     terminal.press("\x03").unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(terminal.is_as_usual().unwrap());
+}
+
+/// A task's problem matcher reads what the task prints: each grading between two lines, no screen
+/// that is drawn again, although the task runs in a terminal.
+#[test]
+fn an_editor_finds_the_faults_of_each_save() {
+    let folder = starter();
+    let mut terminal = Terminal::new(80, 24).unwrap();
+    let mut child = session(&terminal, folder.path(), &["--annotate", "editor"]);
+    let seen = terminal.wait_for("watch: graded", 0);
+    edit(
+        folder.path(),
+        "kernels.rs",
+        &[("#[kernel]", "fn unknown() -> Unknown {}\n#[kernel]")],
+    );
+    terminal.wait_for("watch: graded", seen);
+    terminal.press("q").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let written = terminal.written();
+    assert!(!written.contains("\x1b[H"), "{written}");
+    let lines = written.lines().filter_map(|line| {
+        let marks = ["watch: grading", "watch: graded"].contains(&line);
+        let place = line.split_once(": error: ").map(|(place, _)| place);
+        place.or_else(|| marks.then_some(line))
+    });
+    let lines: Vec<&str> = lines.collect();
+    // A wrong result has no line; the compiler's error has one.
+    let expected = [
+        "watch: grading",
+        "kernels.rs:1:1",
+        "watch: graded",
+        "watch: grading",
+        "kernels.rs:6:10",
+        "watch: graded",
+    ];
+    assert_eq!(lines, expected);
 }

@@ -6,8 +6,8 @@ use forge::{Case, Place, Problem, Report, Verdict};
 use grading::outcome::{Failure, Outcome};
 use grading::report::GradeReport;
 
-/// The file that a failure without a line is shown at.
-const KERNELS: &str = "kernels.rs";
+/// A submission's files; a failure without a line is shown at the first.
+const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
 
 /// The grade of `submission`, a folder or a bundle.
 pub fn report(submission: &Path, grade: &GradeReport) -> Report {
@@ -45,7 +45,8 @@ fn verdict(submission: &Path, outcome: &Outcome) -> Verdict {
 fn problem(submission: &Path, failure: &Failure) -> Problem {
     let mut places = failure.places.clone();
     if places.is_empty() {
-        places.push(Place::new("the submission", KERNELS, 0, 0));
+        let place = first_place(&failure.message);
+        places.push(place.unwrap_or_else(|| Place::new("the submission", FILES[0], 0, 0)));
     }
     let places = places.into_iter().map(|place| place.within(submission));
     Problem {
@@ -56,5 +57,31 @@ fn problem(submission: &Path, failure: &Failure) -> Problem {
             .unwrap_or(&failure.message)
             .clone(),
         places: places.collect(),
+    }
+}
+
+/// The first place that a message names as compilers do, FILE:LINE:COLUMN.
+fn first_place(message: &str) -> Option<Place> {
+    message.split_whitespace().find_map(|word| {
+        let mut parts = word.split(':');
+        let file = parts.next().filter(|file| FILES.contains(file))?;
+        let mut number = || parts.next()?.parse().ok();
+        Some(Place::new("the message", file, number()?, number()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_place;
+    use forge::Place;
+
+    #[test]
+    fn a_compilers_message_has_its_line() {
+        let rustc = "kernels.rs does not compile:\nerror[E0308]: mismatched types\n  --> launch.rs:35:17\n   |";
+        let expected = Place::new("the message", "launch.rs", 35, 17);
+        assert_eq!(first_place(rustc), Some(expected));
+        let screen = "kernels.rs:6:4: the character U+0060 is not Rust";
+        assert_eq!(first_place(screen).unwrap().line, 6);
+        assert_eq!(first_place("kernels.rs: too long"), None);
     }
 }

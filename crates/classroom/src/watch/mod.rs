@@ -32,6 +32,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use exit::{CommandError, Ending, codes};
+use forge::Forge;
 use lab::CaseError;
 use output_files::interrupt;
 use select::course_root;
@@ -84,6 +85,10 @@ pub struct WatchArgs {
     /// does with one's own
     #[arg(long, alias = "without-landlock")]
     without_isolation: bool,
+    /// Print each verdict below the last one, with the faults as annotations, between the lines
+    /// `watch: grading` and `watch: graded`, for an editor's task
+    #[arg(long, value_name = "READER")]
+    annotate: Option<Forge>,
 }
 
 /// Watches a submission until the user ends it.
@@ -120,6 +125,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         examiner: &examiner,
         device,
         folder: &folder,
+        annotate: args.annotate,
     };
     if args.once {
         once(watched, subject, out)
@@ -128,12 +134,13 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     }
 }
 
-/// A submission's folder, and who grades it.
+/// A submission's folder, who grades it, and who reads its faults as annotations, if anyone does.
 #[derive(Clone, Copy)]
 struct Watched<'w> {
     examiner: &'w Examiner,
     device: DeviceName,
     folder: &'w Path,
+    annotate: Option<Forge>,
 }
 
 impl Watched<'_> {
@@ -143,6 +150,15 @@ impl Watched<'_> {
         show: &mut dyn Show,
     ) -> Result<GradeReport, CommandError> {
         self.examiner.grade(self.folder, self.device, runner, show)
+    }
+
+    /// The faults of a verdict as lines for the reader of annotations; none where there is no
+    /// reader.
+    fn annotations(self, report: &GradeReport) -> String {
+        let reader = self.annotate;
+        reader.map_or_else(String::new, |reader| {
+            reader.annotations(&report::lines::report(self.folder, report))
+        })
     }
 }
 
@@ -194,9 +210,11 @@ fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<End
     let began = Instant::now();
     let report = watched.grade(&Workers, &mut Bars::default())?;
     let ending = report::ending(&report);
+    let annotations = watched.annotations(&report);
     let mut screen = Screen::new(subject);
     screen.show(report, &files, began.elapsed());
-    out.line(screen.block(out.look(), columns()).join("\n"))?;
+    let block = screen.block(out.look(), columns()).join("\n");
+    out.line(format!("{block}\n{annotations}").trim_end())?;
     Ok(ending)
 }
 
@@ -230,7 +248,7 @@ fn watch(
     let (requests, requested) = channel::<()>();
     let is_stopped = AtomicBool::new(false);
     let keyboard = listen(&events);
-    let mut view = View::new(out, keyboard.is_some());
+    let mut view = View::new(watched, out, keyboard.is_some());
     let mut session = Session::new(Screen::new(subject));
     thread::scope(|scope| {
         let grading = scope.spawn(|| grade_on_request(watched, requested, &events, &is_stopped));
@@ -377,8 +395,11 @@ impl CaseRunner for Until<'_> {
 
 /// Where the session is shown: on one screen that is drawn again, or as blocks one below the other.
 struct View<'o, 'w> {
+    watched: Watched<'o>,
     out: &'o mut Out<'w>,
     is_screen: bool,
+    /// Whether the reader of annotations was told of the grading at hand.
+    is_announced: bool,
     has_keys: bool,
     /// The lines on the screen, and its size.
     shown: (Vec<String>, Option<(usize, usize)>),
@@ -387,10 +408,14 @@ struct View<'o, 'w> {
 }
 
 impl<'o, 'w> View<'o, 'w> {
-    fn new(out: &'o mut Out<'w>, has_keys: bool) -> View<'o, 'w> {
+    fn new(watched: Watched<'o>, out: &'o mut Out<'w>, has_keys: bool) -> View<'o, 'w> {
+        let is_terminal = out.look().colour && std::io::stdout().is_terminal();
         View {
-            is_screen: out.look().colour && std::io::stdout().is_terminal(),
+            // An editor does not find lines on a screen that is drawn again.
+            is_screen: is_terminal && watched.annotate.is_none(),
+            watched,
             out,
+            is_announced: false,
             has_keys,
             shown: (Vec::new(), None),
             printed: None,
@@ -407,6 +432,7 @@ impl<'o, 'w> View<'o, 'w> {
     fn show(&mut self, session: &mut Session, now: Duration) -> Result<bool, CommandError> {
         let look = self.out.look();
         if !self.is_screen {
+            self.announce(session)?;
             let number = session.revision();
             if self.printed == Some(number) {
                 return Ok(true);
@@ -420,6 +446,7 @@ impl<'o, 'w> View<'o, 'w> {
             }
             self.printed = Some(number);
             self.out.line(lines.join("\n") + "\n")?;
+            self.annotate(session)?;
             return Ok(!self.out.is_closed());
         }
         let size = size();
@@ -443,6 +470,30 @@ impl<'o, 'w> View<'o, 'w> {
             .write_all(text.as_bytes())
             .and_then(|()| stdout.flush());
         Ok(written.is_ok())
+    }
+
+    /// Tells the reader of annotations that a grading has begun, from which on old ones are void.
+    fn announce(&mut self, session: &Session) -> Result<(), CommandError> {
+        if self.watched.annotate.is_some() && session.is_grading() && !self.is_announced {
+            self.is_announced = true;
+            self.out.line("watch: grading")?;
+        }
+        Ok(())
+    }
+
+    /// Tells the reader of annotations of the faults, once the grading that was announced has
+    /// ended.
+    fn annotate(&mut self, session: &Session) -> Result<(), CommandError> {
+        if !self.is_announced || session.is_grading() {
+            return Ok(());
+        }
+        self.is_announced = false;
+        let annotations = session
+            .screen
+            .graded()
+            .map(|it| self.watched.annotations(it));
+        let annotations = annotations.unwrap_or_default();
+        self.out.line(annotations + "watch: graded\n")
     }
 }
 

@@ -79,6 +79,12 @@ impl Screen {
         self.verdict.is_none()
     }
 
+    /// The report of the last save, if that could be graded.
+    pub fn graded(&self) -> Option<&GradeReport> {
+        let verdict = self.verdict.as_ref().filter(|_| self.trouble.is_none());
+        verdict.map(|verdict| &verdict.report)
+    }
+
     /// Takes a verdict on these files. Hints stay while the same case fails in the same way.
     pub fn show(&mut self, report: GradeReport, files: &Files, took: Duration) {
         let old = self.verdict.take();
