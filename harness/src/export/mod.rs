@@ -44,7 +44,7 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 11] = [
     ".devcontainer/devcontainer.json",
     ".dockerignore",
     ".gitignore",
@@ -53,6 +53,7 @@ const PLAIN: [&str; 10] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "setup",
+    "setup.ps1",
     "tuned.toml",
     "labs/README.md",
 ];

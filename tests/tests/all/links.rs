@@ -39,7 +39,7 @@ fn targets(text: &str, folders: &[String]) -> (Vec<String>, Vec<String>) {
                 // files of releases, the book.
                 let beside = ["actions/", "releases/", "deployments/"];
                 let is_beside = beside.iter().any(|page| {
-                    file.split_once("../../").is_some_and(|(up, to)| {
+                    file.rsplit_once("../../").is_some_and(|(up, to)| {
                         up.split("../").all(str::is_empty) && to.starts_with(page)
                     })
                 });
