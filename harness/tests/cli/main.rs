@@ -3,6 +3,8 @@
 mod bad_input;
 #[cfg(target_os = "linux")]
 mod book;
+#[cfg(target_os = "linux")]
+mod colab;
 mod commands;
 #[cfg(target_os = "linux")]
 mod emulate;

@@ -34,13 +34,13 @@ impl Twice {
         let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let text = fs::read_to_string(course.join(from)).unwrap();
         assert!(!text.contains('\r'), "{from}");
-        for (folder, text) in [
+        for (folder, as_there) in [
             (&self.usual, &text),
             (&self.odd, &text.replace('\n', "\r\n")),
         ] {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            fs::write(path, as_there).unwrap();
         }
     }
 
@@ -187,8 +187,8 @@ fn a_file_of_ptx() {
 fn baselines_pictures_and_a_new_crate() {
     let twice = Twice::new();
     twice.take("tests/counts/matadd.json", "baseline ü.json");
-    let said = twice.say(&["counts", "matadd", "--baseline=baseline ü.json"]);
-    assert!(said.contains("exit code: 0"), "{said}");
+    let counted = twice.say(&["counts", "matadd", "--baseline=baseline ü.json"]);
+    assert!(counted.contains("exit code: 0"), "{counted}");
     let run = [
         "run",
         "wave2d",
