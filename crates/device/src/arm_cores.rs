@@ -1,5 +1,5 @@
-//! Names of Arm's cores. Linux tells the numbers in a core's main ID register (MIDR_EL1): the one of
-//! its designer, and the one that the designer gave it. Firmware seldom names the CPU.
+//! Names of Arm's cores. Linux tells the numbers in a core's main ID register (MIDR_EL1): the one
+//! of its designer, and the one that the designer gave it. Firmware seldom names the CPU.
 
 /// Designers, by their numbers.
 const DESIGNERS: [(u32, &str); 9] = [

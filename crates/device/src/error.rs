@@ -40,7 +40,7 @@ pub enum Error {
         what: String,
         /// Compute capability, major and minor.
         needed: (u32, u32),
-        /// What in the kernel needs it, as in `cp.async`; empty where that is not known.
+        /// The instructions that need it, as in `cp.async`; empty if they are not known.
         forms: String,
         /// The device's.
         has: (u32, u32),
@@ -75,6 +75,7 @@ impl Error {
             Error::Validation(
                 ValidationError::TooFewDevices { .. } | ValidationError::NoPeerAccess { .. },
             ) => ErrorKind::Environment,
+            Error::Validation(error) if error.is_for_larger_devices() => ErrorKind::Needs,
             Error::Plan(_) | Error::Module(_) | Error::Validation(_) => ErrorKind::Submission,
             Error::Device(error) => device_kind(error),
             Error::Needs { .. } => ErrorKind::Needs,
@@ -87,10 +88,10 @@ impl Error {
 }
 
 fn in_parentheses(forms: &str) -> String {
-    match forms {
-        "" => String::new(),
-        forms => format!(" ({forms})"),
+    if forms.is_empty() {
+        return String::new();
     }
+    format!(" ({forms})")
 }
 
 impl From<Error> for CommandError {

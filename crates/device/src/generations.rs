@@ -26,12 +26,12 @@ pub struct Generation {
     version: String,
 }
 
-/// What a kernel needs.
+/// The oldest devices that have a kernel, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs<'t> {
     /// The compute capability, major and minor.
     pub capability: (u32, u32),
-    /// What in the kernel needs it, as in `cp.async`; empty where the kernel only says that it does.
+    /// The instructions that need it, as in `cp.async`; empty if only its attribute says so.
     pub forms: &'t str,
 }
 
@@ -39,17 +39,7 @@ const GENERATION: &str = "// cuda_std.generation ";
 const NEEDS: &str = "// cuda_std.needs ";
 const BEFORE: &str = "// cuda_std.before ";
 
-/// The compute capability of an architecture as `.target` has it, major and minor: `sm_90a` is for
-/// 9.0.
-pub fn capability_of(target: &str) -> Option<(u32, u32)> {
-    let digits = target
-        .strip_prefix("sm_")?
-        .trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number: u32 = digits.parse().ok()?;
-    Some((number / 10, number % 10))
-}
-
-/// What follows this mark in the comments at the end of the text, last line first.
+/// The rest behind this mark in the comments at the end of the text, last line first.
 fn marked<'t>(text: &'t str, mark: &str) -> impl Iterator<Item = &'t str> {
     let comments = text.lines().rev().take_while(|line| line.starts_with("//"));
     comments.filter_map(move |line| line.strip_prefix(mark))
@@ -60,7 +50,7 @@ pub fn generations(text: &str) -> Vec<Generation> {
     let read = |mark: &str| {
         let (target, version) = mark.split_once(' ')?;
         Some(Generation {
-            capability: capability_of(target)?,
+            capability: ptx::capability(target)?,
             target: target.to_owned(),
             version: version.to_owned(),
         })
@@ -75,7 +65,7 @@ pub fn needs(text: &str) -> impl Iterator<Item = (&str, Needs<'_>)> {
     marked(text, NEEDS).filter_map(|mark| {
         let mut words = mark.splitn(3, ' ');
         let (kernel, target) = (words.next()?, words.next()?);
-        let capability = capability_of(target)?;
+        let capability = ptx::capability(target)?;
         let forms = words.next().unwrap_or_default();
         Some((kernel, Needs { capability, forms }))
     })
@@ -109,7 +99,7 @@ pub fn text_for(text: &str, generation: &Generation) -> String {
 fn of_generation(line: &str, generation: &Generation, out: &mut String) {
     if let Some((indent, before)) = line.split_once(BEFORE).filter(|_| !line.starts_with("//"))
         && let Some((target, older)) = before.split_once(' ')
-        && capability_of(target).is_some_and(|newer| generation.capability < newer)
+        && ptx::capability(target).is_some_and(|newer| generation.capability < newer)
     {
         let code = indent.trim_start();
         out.push_str(&indent[..indent.len() - code.len()]);
@@ -187,7 +177,7 @@ mod tests {
         let of_ampere = text_for(PTX, ampere);
         for (text, has_fast) in [(&of_turing, false), (&of_ampere, true)] {
             assert_eq!(text.contains(".entry fast("), has_fast);
-            let line = |text: &str| text.lines().position(|line| line.contains(".entry last("));
+            let line = |whole: &str| whole.lines().position(|line| line.contains(".entry last("));
             assert_eq!(line(text), line(PTX));
         }
         assert!(of_ampere.contains(".version 7.5\n.target sm_80\n"));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ptx_emu::Multiprocessor;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a device.
@@ -239,9 +240,22 @@ impl LaunchLimits {
         threads_per_block: 1024,
         block: [1024, 1024, 64],
         grid: [0x7fff_ffff, 65_535, 65_535],
-        shared_mem_per_block_bytes: 227 * 1024,
+        shared_mem_per_block_bytes: Multiprocessor::of((9, 0)).shared_bytes_per_block,
         compute_capability: (9, 0),
     };
+
+    /// The limits of devices of this compute capability, major and minor, or of the newest known
+    /// before it.
+    pub fn of(capability: (u32, u32)) -> LaunchLimits {
+        LaunchLimits {
+            shared_mem_per_block_bytes: Multiprocessor::of(capability).shared_bytes_per_block,
+            compute_capability: capability,
+            ..LaunchLimits::SM_90
+        }
+    }
+
+    /// The most shared memory that a block has on any device.
+    pub const MAX_SHARED_MEM_PER_BLOCK_BYTES: u32 = Self::SM_90.shared_mem_per_block_bytes;
 
     /// The first compute capability that has clusters.
     pub const CLUSTERS_SINCE: (u32, u32) = (9, 0);

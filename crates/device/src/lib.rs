@@ -113,7 +113,7 @@ pub use module::Module;
 pub use preparation::{BufferPool, Buffers, Order, Preparation};
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
-    Options, ProgramFault, Sanitize, Schedule, SharedTraffic,
+    Multiprocessor, Options, ProgramFault, Sanitize, Schedule, SharedTraffic, parse_capability,
 };
 pub use ranked_device::RankedDevice;
 pub use report::{COUNTS, Count, KernelReport};

@@ -10,7 +10,7 @@ use ptx::Program;
 use ptx_emu::Executable;
 use thiserror::Error;
 
-use crate::generations::{self, Generation, Needs, capability_of};
+use crate::generations::{self, Generation, Needs};
 
 /// A module that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,7 +40,7 @@ pub enum ModuleError {
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    /// What generations before its own have of it, the oldest first.
+    /// The parts of it that generations before its own have, the oldest first.
     older: OnceLock<Vec<Older>>,
     executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
 }
@@ -99,7 +99,7 @@ impl Module {
         })
     }
 
-    /// What a kernel needs that not all devices have for which the module has a text.
+    /// The needs of a kernel that not all devices meet for which the module has a text.
     pub fn needs(&self, kernel: &str) -> Option<Needs<'_>> {
         let mut all = generations::needs(&self.ptx);
         all.find(|(name, _)| *name == kernel)
@@ -114,7 +114,7 @@ impl Module {
 
     /// The compute capability of that architecture, major and minor.
     pub fn capability(&self) -> Option<(u32, u32)> {
-        capability_of(self.target()?)
+        ptx::capability(self.target()?)
     }
 
     /// The name that messages use.

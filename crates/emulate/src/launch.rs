@@ -7,8 +7,8 @@ use std::sync::Arc;
 use exit::CommandError;
 use forge::Place;
 use ptx_emu::{
-    Executable, Fault, FaultPlace, LaunchConfig, LaunchError, Machine, Options, OutOfMemory,
-    ProgramFault, Schedule,
+    DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, Machine, Options,
+    OutOfMemory, ProgramFault, Schedule,
 };
 use terminal::look::Look;
 use units::{count, grouped};
@@ -41,6 +41,14 @@ impl<'a> Launch<'a> {
         executable: &'a Arc<Executable>,
     ) -> Result<Launch<'a>, String> {
         let program = executable.program();
+        let target = program.target.first().map_or("", String::as_str);
+        if let Some((major, minor)) = args.compute_capability
+            && ptx::capability(target).is_some_and(|needed| needed > (major, minor))
+        {
+            return Err(format!(
+                "--compute-capability {major}.{minor}: the file is for {target} and newer; compile it for sm_{major}{minor}, or emulate a newer device"
+            ));
+        }
         let mut refused = program.refused();
         if let Some((_, error)) = refused.find(|(function, _)| function.name == name) {
             return Err(format!("--kernel {name}: its body is refused: {error}"));
@@ -109,7 +117,9 @@ impl<'a> Launch<'a> {
             },
             ..Options::default()
         };
-        let mut machine = Machine::new(Default::default(), options);
+        let capability = self.args.compute_capability;
+        let limits = capability.map_or_else(DeviceLimits::default, DeviceLimits::of);
+        let mut machine = Machine::new(limits, options);
         let module = machine.load(Arc::clone(self.executable)).map_err(lacking)?;
         let (block, buffers) = self.place(&mut machine)?;
         let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use exit::CommandError;
 use forge::ForgeArgs;
-use ptx_emu::Sanitize;
+use ptx_emu::{Sanitize, parse_capability};
 use terminal::json::JsonArg;
 
 use crate::orders::Orders;
@@ -34,6 +34,10 @@ pub struct EmulateArgs {
     /// fill a GPU, runs faster on a small one
     #[arg(long, value_name = "N", default_value_t = 132, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=132))]
     pub(crate) multiprocessors: u32,
+    /// The compute capability of the devices, as in 7.5: what they have room for, and which PTX
+    /// they refuse since it is for newer ones [default: 9.0, with PTX for any]
+    #[arg(long, value_name = "X.Y", value_parser = parse_capability)]
+    pub(crate) compute_capability: Option<(u32, u32)>,
     /// The orders in which threads run: a number, a list, or FIRST..LAST; each runs the program
     /// again. 0 is by index, others are random
     #[arg(long, value_name = "ORDERS", default_value = "0")]

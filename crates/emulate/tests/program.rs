@@ -60,6 +60,42 @@ fn threads_that_exit_before_a_barrier_are_noted_once() {
     ");
 }
 
+/// A device of the generation that is asked for has no room for it, or not its instructions.
+#[test]
+fn a_kernel_for_other_devices_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.ptx");
+    let ptx = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+    std::fs::write(&file, ptx).unwrap();
+    let file = file.to_str().unwrap();
+    let of = |capability: &str, shared: &str| {
+        let capability = format!("--compute-capability={capability}");
+        run(&["--kernel=k", "--block=32", &capability, shared, file])
+    };
+    insta::assert_snapshot!(of("7.5", "--shared=0"), @r"
+    exit code: 2
+    --- stderr ---
+    error: --compute-capability 7.5: the file is for sm_80 and newer; compile it for sm_75, or emulate a newer device
+    ");
+    insta::assert_snapshot!(of("8.6", "--shared=102400"), @r"
+    exit code: 2
+    --- stderr ---
+    error: launch of `k`: a block needs 102400 bytes of shared memory (0 declared in the kernel, 102400 asked for by the launch); the device allows 101376; use smaller tiles
+    ");
+    insta::assert_snapshot!(of("8.0", "--shared=102400"), @r"
+    exit code: 0
+    --- stdout ---
+    order 0: no fault
+    ");
+    insta::assert_snapshot!(of("6.1", "--shared=0"), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '6.1' for '--compute-capability <X.Y>': `6.1` is not a compute capability from 7.5 on; write 7.5, 8.6, 12.0
+
+    For more information, try '--help'.
+    ");
+}
+
 #[test]
 fn nonsense() {
     insta::assert_snapshot!(run(&["--", "./no-such-program"]), @r"

@@ -8,6 +8,8 @@
 use std::ffi::{CStr, c_void};
 use std::io::Read;
 
+use crate::settings::Settings;
+
 /// `__fatBinC_Wrapper_t`.
 const WRAPPER: u32 = 0x4662_43b1;
 /// The magic number of a fat binary.
@@ -18,8 +20,6 @@ const ELF: u16 = 2;
 /// Flags of an entry that is compressed.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// The compute capability that texts are chosen for: 10 * major + minor.
-const CAPABILITY: u32 = 90;
 /// The most that is decompressed, in bytes.
 const MAX_BYTES: usize = 1 << 30;
 
@@ -153,9 +153,10 @@ fn of_fat_binary(whole: &[u8]) -> Result<String, NoPtx> {
     let entries =
         entries(whole).ok_or_else(|| NoPtx::Unknown("a fat binary that is cut off".into()))?;
     let texts = entries.iter().filter(|entry| entry.kind == PTX);
+    let (major, minor) = Settings::get().capability();
     // The newest that the device can compile; if all are too new, the oldest of these.
     let chosen = texts.max_by_key(|entry| match entry.architecture {
-        known if known <= CAPABILITY => i64::from(known),
+        known if known <= 10 * major + minor => i64::from(known),
         newer => -i64::from(newer),
     });
     let Some(entry) = chosen else {

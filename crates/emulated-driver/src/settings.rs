@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
 //! | `EMULATED_DRIVER_MULTIPROCESSORS` | of a device; programs size grids by it | 132 |
+//! | `EMULATED_DRIVER_COMPUTE_CAPABILITY` | of the devices: 7.5, 8.6, 12.0; PTX for newer ones is refused | 9.0, which takes any |
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
@@ -27,7 +28,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
+use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule, parse_capability};
 
 use crate::stderr::tell;
 use crate::visible::visible;
@@ -57,6 +58,8 @@ pub(crate) struct Settings {
     /// The numbers of the devices that the program sees, in its order.
     pub(crate) devices: Vec<u32>,
     pub(crate) multiprocessors: u32,
+    /// The compute capability that was asked for, major and minor.
+    pub(crate) capability: Option<(u32, u32)>,
     pub(crate) options: Options,
     pub(crate) target: Option<Target>,
     pub(crate) counts: bool,
@@ -81,7 +84,20 @@ impl Settings {
         })
     }
 
-    fn read(of_any_bytes: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
+    /// The compute capability of the devices, major and minor.
+    pub(crate) fn capability(&self) -> (u32, u32) {
+        self.capability.unwrap_or((9, 0))
+    }
+
+    /// The limits of a device.
+    pub(crate) fn limits(&self) -> DeviceLimits {
+        DeviceLimits {
+            multiprocessors: self.multiprocessors,
+            ..DeviceLimits::of(self.capability())
+        }
+    }
+
+    pub(crate) fn read(of_any_bytes: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
         let variable =
             |name: &str| of_any_bytes(name).map(|value| value.to_string_lossy().into_owned());
         let mut problems = Vec::new();
@@ -126,6 +142,14 @@ impl Settings {
             // The kind of order is in the last three bits, which are those of the number below 8.
             seed => Schedule::Random { seed: seed.into() },
         };
+        const CAPABILITY: &str = "EMULATED_DRIVER_COMPUTE_CAPABILITY";
+        let asked_for = variable(CAPABILITY).filter(|text| !text.is_empty());
+        let capability = asked_for.and_then(|text| {
+            let parsed = parse_capability(&text);
+            parsed
+                .map_err(|problem| problems.push(format!("{CAPABILITY}: {problem}")))
+                .ok()
+        });
         let record = of_any_bytes("EMULATED_DRIVER_RECORD").and_then(|value| {
             let record = record(&value);
             if record.is_none() {
@@ -141,6 +165,7 @@ impl Settings {
         let settings = Settings {
             devices,
             multiprocessors,
+            capability,
             options: Options {
                 sanitize,
                 volatile_is_plain,
@@ -230,7 +255,10 @@ mod tests {
             ("EMULATED_DRIVER_MULTIPROCESSORS", "2"),
             ("EMULATED_DRIVER_ORDER", "5"),
             ("EMULATED_DRIVER_CHECK", "races,bounds"),
+            ("EMULATED_DRIVER_COMPUTE_CAPABILITY", "8.6"),
         ]);
+        assert_eq!(settings.capability(), (8, 6));
+        assert_eq!(settings.limits().shared_bytes, 99 << 10);
         assert_eq!(settings.devices, [0, 1, 2]);
         assert_eq!(settings.multiprocessors, 2);
         assert_eq!(settings.options.schedule, Schedule::Random { seed: 5 });

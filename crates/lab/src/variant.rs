@@ -9,8 +9,8 @@ use device::check::{self, CheckError};
 use device::error::Error;
 use device::module::Module;
 use device::validate::validate;
-use device::{Device, DeviceInfo};
-use plan::{Interface, Plan, Solution, Target};
+use device::{Device, DeviceInfo, LaunchLimits, Needs};
+use plan::{Command, Interface, Plan, Solution, Target};
 
 use crate::case::{InterfaceCase, LabCase, Work};
 use crate::demand::{Demand, target};
@@ -358,6 +358,36 @@ impl Variant {
     pub fn runs(&self, case: &dyn LabCase, info: &DeviceInfo, target: Target) -> bool {
         let plan = self.record_for(case, target);
         plan.is_ok_and(|plan| validate(&self.module, &plan, &info.limits).is_ok())
+    }
+
+    /// The compute capability that a device needs for this case, with what needs it, as in `8.0
+    /// (cp.async)`; none where every device will do for which the kernels are compiled.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn needs(&self, case: &dyn LabCase) -> Option<String> {
+        let plan = self.record(case).ok()?;
+        let of_kernels = plan
+            .kernels()
+            .iter()
+            .filter_map(|name| self.module.needs(name));
+        let in_clusters = plan.commands().any(|command| match command {
+            Command::Launch(launch) => launch.config.cluster != [1; 3],
+            _ => false,
+        });
+        let clusters = in_clusters.then_some(Needs {
+            capability: LaunchLimits::CLUSTERS_SINCE,
+            forms: "clusters",
+        });
+        let newest = of_kernels
+            .chain(clusters)
+            .max_by_key(|needs| needs.capability)?;
+        let (major, minor) = newest.capability;
+        Some(match newest.forms {
+            "" => format!("{major}.{minor}"),
+            forms => format!("{major}.{minor} ({forms})"),
+        })
     }
 
     /// The work of a case with the bytes that this variant must move.

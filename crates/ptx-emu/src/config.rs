@@ -37,6 +37,70 @@ impl LaunchConfig {
     }
 }
 
+/// The room of a multiprocessor, by compute capability.
+///
+/// Source: CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per
+/// Compute Capability".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiprocessor {
+    /// Threads.
+    pub threads: u32,
+    /// Blocks.
+    pub blocks: u32,
+    /// Shared memory, in bytes.
+    pub shared_bytes: u32,
+    /// The most of it for a block that opts in, in bytes.
+    pub shared_bytes_per_block: u32,
+    /// The part of it that the system takes for each block, in bytes.
+    pub reserved_shared_bytes: u32,
+}
+
+impl Multiprocessor {
+    /// That of devices of this compute capability, major and minor, or of the newest known before
+    /// it; for devices before 7.5 that of 7.5.
+    ///
+    /// ```
+    /// use ptx_emu::Multiprocessor;
+    ///
+    /// assert_eq!(Multiprocessor::of((8, 6)).shared_bytes_per_block, 99 << 10);
+    /// assert_eq!(Multiprocessor::of((12, 1)), Multiprocessor::of((12, 0)));
+    /// ```
+    pub const fn of((major, minor): (u32, u32)) -> Multiprocessor {
+        let (threads, blocks, shared_kib, reserved_kib) = match 10 * major + minor {
+            ..80 => (1024, 16, 64, 0),
+            80..86 => (2048, 32, 164, 1),
+            86 => (1536, 16, 100, 1),
+            87..89 => (1536, 16, 164, 1),
+            89 => (1536, 24, 100, 1),
+            90..120 => (2048, 32, 228, 1),
+            120.. => (1536, 24, 100, 1),
+        };
+        Multiprocessor {
+            threads,
+            blocks,
+            shared_bytes: shared_kib << 10,
+            shared_bytes_per_block: (shared_kib - reserved_kib) << 10,
+            reserved_shared_bytes: reserved_kib << 10,
+        }
+    }
+}
+
+/// A compute capability as users write it, `7.5`: major and minor. The oldest that has kernels of
+/// today's compilers is 7.5.
+///
+/// # Errors
+///
+/// A message that says how it is written.
+pub fn parse_capability(text: &str) -> Result<(u32, u32), String> {
+    let wrong =
+        || format!("`{text}` is not a compute capability from 7.5 on; write 7.5, 8.6, 12.0");
+    let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
+    let number = |digits: &str| digits.parse::<u32>().map_err(|_| wrong());
+    let capability = (number(major)?, number(minor)?);
+    let is_known = capability >= (7, 5) && capability.0 < 100 && capability.1 < 10;
+    is_known.then_some(capability).ok_or_else(wrong)
+}
+
 /// The limits of the emulated device. The default is that of compute capability 9.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
@@ -68,18 +132,33 @@ pub struct DeviceLimits {
     pub blocks_per_multiprocessor: u32,
     /// Shared memory that it has, in bytes.
     pub shared_bytes_per_multiprocessor: u32,
+    /// Shared memory that each block takes in addition to its own, in bytes.
+    pub reserved_shared_bytes: u32,
 }
 
 impl DeviceLimits {
-    /// Shared memory that each block takes in addition to its own, in bytes.
-    const RESERVED_SHARED_BYTES: u64 = 1 << 10;
+    /// The limits of a device of this compute capability, major and minor: see
+    /// [`Multiprocessor::of`].
+    pub fn of(capability: (u32, u32)) -> DeviceLimits {
+        let own = Multiprocessor::of(capability);
+        DeviceLimits {
+            shared_bytes: own.shared_bytes_per_block,
+            // Clusters came with 9.0.
+            cluster_blocks: if capability < (9, 0) { 1 } else { 16 },
+            threads_per_multiprocessor: own.threads,
+            blocks_per_multiprocessor: own.blocks,
+            shared_bytes_per_multiprocessor: own.shared_bytes,
+            reserved_shared_bytes: own.reserved_shared_bytes,
+            ..DeviceLimits::default()
+        }
+    }
 
     /// The number of blocks, of `threads` threads and `shared_bytes` of shared memory each, that
     /// the device holds at once. Registers, which the emulated device does not allocate, may let a
     /// GPU hold fewer.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u64) -> u64 {
         let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
-        let shared = shared_bytes + Self::RESERVED_SHARED_BYTES;
+        let shared = (shared_bytes + u64::from(self.reserved_shared_bytes)).max(1);
         let by_shared = u64::from(self.shared_bytes_per_multiprocessor) / shared;
         let blocks = by_shared.min(by_threads.min(self.blocks_per_multiprocessor).into());
         blocks.max(1) * u64::from(self.multiprocessors)
@@ -88,21 +167,23 @@ impl DeviceLimits {
 
 impl Default for DeviceLimits {
     fn default() -> Self {
+        let own = Multiprocessor::of((9, 0));
         Self {
             threads_per_block: 1024,
             block: [1024, 1024, 64],
             grid: [i32::MAX as u32, 65535, 65535],
             static_shared_bytes: 48 << 10,
-            shared_bytes: 227 << 10,
+            shared_bytes: own.shared_bytes_per_block,
             // Non-portable sizes: a program that wants portable ones checks for 8 itself.
             cluster_blocks: 16,
             global_bytes: 16 << 30,
             local_bytes_per_thread: 512 << 10,
             call_depth: 1024,
             multiprocessors: 132,
-            threads_per_multiprocessor: 2048,
-            blocks_per_multiprocessor: 32,
-            shared_bytes_per_multiprocessor: 228 << 10,
+            threads_per_multiprocessor: own.threads,
+            blocks_per_multiprocessor: own.blocks,
+            shared_bytes_per_multiprocessor: own.shared_bytes,
+            reserved_shared_bytes: own.reserved_shared_bytes,
         }
     }
 }

@@ -155,7 +155,9 @@ mod warp;
 
 pub use args::{Arg, Buffer, Params};
 pub use check::footprint::Accessed;
-pub use config::{DeviceLimits, LaunchConfig, Options, Sanitize, Schedule};
+pub use config::{
+    DeviceLimits, LaunchConfig, Multiprocessor, Options, Sanitize, Schedule, parse_capability,
+};
 pub use counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     LaunchReport, LineCounts, SharedTraffic,

@@ -65,7 +65,7 @@ pub use args::{ArgType, ArgsError, Element};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};
-pub use parse::outline::{KernelText, directive, kernels};
+pub use parse::outline::{KernelText, capability, directive, kernels};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature, VectorReg};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx_emu::{DeviceLimits, Options, Printed, Schedule};
 
 use crate::error::Error;
-use crate::info::{DeviceInfo, DeviceKind};
+use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::module::Module;
 use crate::preparation::{Order, Preparation};
 use crate::share::Share;
@@ -20,7 +20,8 @@ use plan::Plan;
 use ranks::Link;
 use session::EmulatedSession;
 
-/// The PTX interpreter as a device. Its limits are those of compute capability 9.0.
+/// The PTX interpreter as a device. Its limits are those of compute capability 9.0, or of the one
+/// that it is given: [`EmulatedDevice::with_capability`].
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
@@ -107,11 +108,26 @@ impl EmulatedDevice {
         self
     }
 
-    /// Sets the compute capability, major and minor: the device runs the module for such devices,
-    /// and has clusters if they do.
+    /// Sets the compute capability, major and minor: the device runs the kernels that such devices
+    /// have, in blocks that they have room for, in clusters if they have them; and none whose PTX
+    /// is for newer ones.
     pub fn with_capability(mut self, capability: (u32, u32)) -> EmulatedDevice {
-        self.info.limits.compute_capability = capability;
+        self.info.compute_capability = Some(capability);
+        self.info.limits = LaunchLimits::of(capability);
         self
+    }
+
+    /// Refuses a module that a device of the generation that was asked for cannot run.
+    fn check_target(&self, module: &Module) -> Result<(), Error> {
+        match (module.capability(), self.info.compute_capability) {
+            (Some(needed), Some(has)) if has < needed => Err(Error::Needs {
+                what: format!("module `{}`", module.name()),
+                needed,
+                forms: String::new(),
+                has,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The orders that a plan runs in if what it computes may depend on them: that of the options,
@@ -168,6 +184,7 @@ impl Device for EmulatedDevice {
         how: &Preparation,
     ) -> Result<Box<dyn TimedSession + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
+        self.check_target(module)?;
         let reaches = |from, to| {
             self.has_peer_access && (self.share.has(from) == self.share.has(to) || from == to)
         };

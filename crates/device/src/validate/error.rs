@@ -3,6 +3,7 @@
 use plan::suggestion;
 use thiserror::Error;
 
+use crate::info::LaunchLimits;
 use plan::Plan;
 
 /// A plan that does not fit its kernels or the device.
@@ -55,6 +56,16 @@ pub enum ValidationError {
 }
 
 impl ValidationError {
+    /// Whether a launch asks for more shared memory than the device has, and no more than larger
+    /// devices have.
+    pub fn is_for_larger_devices(&self) -> bool {
+        let most = u64::from(LaunchLimits::MAX_SHARED_MEM_PER_BLOCK_BYTES);
+        let ValidationError::Launch { fault, .. } = self else {
+            return false;
+        };
+        matches!(fault, LaunchFault::Shape(ptx::ShapeError::SharedMemory { bytes, .. }) if *bytes <= most)
+    }
+
     /// A kernel that the plan does not launch.
     pub fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
         ValidationError::NotLaunched {

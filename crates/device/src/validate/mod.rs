@@ -78,7 +78,7 @@ pub fn validate<'m>(
     }
 }
 
-/// What a device lacks of a plan: the part of it, and what that needs.
+/// A part of a plan that a device lacks, and its needs.
 type Lacking<'m> = Option<(String, Needs<'m>)>;
 
 /// Keeps what needs the newest device, and of equals the first.

@@ -276,6 +276,42 @@ fn a_device_runs_the_module_for_its_generation() {
     assert_eq!(run(EmulatedDevice::default().with_capability((10, 0))), 90);
 }
 
+/// An A10 has 99 KiB of shared memory per block, an Orin 163 (CUDA C++ Programming Guide, "Compute
+/// Capabilities").
+#[test]
+fn an_emulated_device_has_the_room_of_its_generation() {
+    let module = Module::new(
+        "large",
+        ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 4 .b8 s[];\n\
+         .visible .entry k()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, s;\nret;\n}\n",
+    );
+    let prepared = |capability, kib: u32| {
+        let mut plan = Plan::new("p");
+        let config = LaunchConfig::new(1, 32).with_shared_mem_bytes(kib << 10);
+        plan.launch("k", config, args![]).unwrap();
+        let device = EmulatedDevice::default().with_capability(capability);
+        let prepared = device.prepare(&module, &plan);
+        prepared
+            .map(drop)
+            .map_err(|error| (error.kind(), error.to_string()))
+    };
+    for (capability, most) in [
+        ((8, 0), 163),
+        ((8, 6), 99),
+        ((8, 7), 163),
+        ((9, 0), 227),
+        ((12, 1), 99),
+    ] {
+        prepared(capability, most).unwrap();
+        let (kind, _) = prepared(capability, most + 1).unwrap_err();
+        let is_no_mistake = (kind == ErrorKind::Needs) == (most < 227);
+        assert!(is_no_mistake, "{capability:?}: {kind:?}");
+    }
+    let (kind, message) = prepared((7, 5), 1).unwrap_err();
+    assert_eq!(kind, ErrorKind::Needs);
+    insta::assert_snapshot!(message, @"module `large` needs compute capability 8.0 or newer; this device has 7.5");
+}
+
 /// The order is the session's: it changes neither that of sessions that are prepared already, nor
 /// that of the next one.
 #[test]

@@ -195,7 +195,7 @@ fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
         .map(|check| check.get_name().to_owned())
         .collect();
     let flag = |is_on: bool| u8::from(is_on).to_string();
-    vec![
+    let mut settings = vec![
         ("EMULATED_DRIVER_DEVICES", args.devices.to_string()),
         (
             "EMULATED_DRIVER_MULTIPROCESSORS",
@@ -209,7 +209,12 @@ fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
         ),
         ("EMULATED_DRIVER_RECORD", record),
         ("EMULATED_DRIVER_COUNTS", flag(args.counts)),
-    ]
+    ];
+    settings.extend(args.compute_capability.map(|(major, minor)| {
+        let name = "EMULATED_DRIVER_COMPUTE_CAPABILITY";
+        (name, format!("{major}.{minor}"))
+    }));
+    settings
 }
 
 fn command(args: &EmulateArgs, library: &Library) -> Command {

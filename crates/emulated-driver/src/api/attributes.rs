@@ -1,14 +1,11 @@
-//! The attributes of the devices: those of an H100, as far as the emulator has them.
+//! The attributes of the devices: those of an H100, as far as the emulator has them. What differs
+//! by compute capability is that of the device's own.
 
 use std::ffi::c_int;
 
-use ptx_emu::DeviceLimits;
-
 use crate::code::{Code, Outcome};
 use crate::objects::launch::DEFAULT_SHARED_BYTES;
-
-/// Compute capability, major and minor.
-pub(crate) const CAPABILITY: (c_int, c_int) = (9, 0);
+use crate::settings::Settings;
 
 /// Registers of a multiprocessor.
 pub(crate) const REGISTERS: c_int = 65536;
@@ -21,7 +18,13 @@ pub(crate) fn bus(number: u32) -> c_int {
 /// The value of an attribute, which has the number of `CUdevice_attribute`, of the device with this
 /// number among all.
 pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
-    let limits = DeviceLimits::default();
+    with(Settings::get(), attribute, number)
+}
+
+/// [`of`], with these settings.
+fn with(settings: &Settings, attribute: c_int, number: u32) -> Outcome<c_int> {
+    let limits = settings.limits();
+    let (major, minor) = settings.capability();
     Ok(match attribute {
         1 => limits.threads_per_block as c_int,
         2..=4 => limits.block[attribute as usize - 2] as c_int,
@@ -48,9 +51,10 @@ pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
         81 => limits.shared_bytes_per_multiprocessor as c_int,
         97 => limits.shared_bytes as c_int,
         106 => limits.blocks_per_multiprocessor as c_int,
-        111 => 1024,
-        75 => CAPABILITY.0,
-        76 => CAPABILITY.1,
+        111 => limits.reserved_shared_bytes as c_int,
+        75 => major as c_int,
+        76 => minor as c_int,
+        120 => c_int::from(limits.cluster_blocks > 1),
         33 => bus(number),
         // Copy engines; ratio of f32 to f64 speed.
         40 => 3,
@@ -69,7 +73,7 @@ pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
         // both at once; waits of streams; cooperative launches, clusters, pools of memory,
         // priorities, preemption.
         15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 101
-        | 115 | 120 | 122 | 123 => 1,
+        | 115 | 122 | 123 => 1,
         126 => 1,
         // The emulator does not have these, and no program misses these modes.
         17
@@ -96,4 +100,26 @@ pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
         | 127..=200 => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a T4, an A10 and the default (CUDA C++ Programming Guide, "Compute Capabilities").
+    #[test]
+    fn room_is_that_of_the_compute_capability() {
+        let all = |text: &str| {
+            let name = "EMULATED_DRIVER_COMPUTE_CAPABILITY";
+            let (settings, problems) = Settings::read(|asked| (asked == name).then(|| text.into()));
+            assert_eq!(problems, [""; 0]);
+            // Threads, blocks and shared memory of a multiprocessor, shared memory of a block and
+            // its reserved part, capability, clusters.
+            [39, 106, 81, 97, 111, 75, 76, 120]
+                .map(|attribute| with(&settings, attribute, 0).unwrap())
+        };
+        assert_eq!(all("7.5"), [1024, 16, 65536, 65536, 0, 7, 5, 0]);
+        assert_eq!(all("8.6"), [1536, 16, 102_400, 101_376, 1024, 8, 6, 0]);
+        assert_eq!(all(""), [2048, 32, 233_472, 232_448, 1024, 9, 0, 1]);
+    }
 }

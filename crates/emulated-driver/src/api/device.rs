@@ -1,18 +1,23 @@
 //! Devices: their number, names and attributes; errors' names.
 
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 
 use crate::api::attributes;
 use crate::call::{put, put_if_wanted, text};
 use crate::code::{self, Code, Outcome};
 use crate::driver::{self, DEVICE_BYTES, with};
+use crate::settings::Settings;
 use crate::visible::uuid;
 
 /// The version of CUDA that the driver supports, as 1000 * major + 10 * minor.
 pub(crate) const CUDA_VERSION: c_int = 13050;
 
 /// Device names say that nothing here is a GPU.
-const NAME: &CStr = c"ptx-emu (emulated, compute capability 9.0)";
+fn name() -> CString {
+    let (major, minor) = Settings::get().capability();
+    let name = format!("ptx-emu (emulated, compute capability {major}.{minor})");
+    CString::new(name).unwrap_or_default()
+}
 
 /// The number among all devices of one that the program sees.
 fn known(device: c_int) -> Outcome<u32> {
@@ -57,7 +62,7 @@ driver_api! {
     fn cuDriverGetVersion(to: *mut c_int) { put(to, CUDA_VERSION) }
     fn cuDeviceGet(to: *mut c_int, number: c_int) { known(number)?; put(to, number) }
     fn cuDeviceGetCount(to: *mut c_int) { put(to, with(|driver| Ok(driver.devices.len() as c_int))?) }
-    fn cuDeviceGetName(to: *mut c_char, room: c_int, device: c_int) { known(device)?; put_text(to, room, NAME) }
+    fn cuDeviceGetName(to: *mut c_char, room: c_int, device: c_int) { known(device)?; put_text(to, room, &name()) }
     fn cuDeviceGetUuid(to: *mut [u8; 16], device: c_int) { put(to, uuid(known(device)?)) }
     fn cuDeviceGetUuid_v2(to: *mut [u8; 16], device: c_int) { put(to, uuid(known(device)?)) }
     fn cuDeviceTotalMem(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
@@ -74,12 +79,13 @@ driver_api! {
     }
     fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) {
         known(device)?;
-        put(major, attributes::CAPABILITY.0)?;
-        put(minor, attributes::CAPABILITY.1)
+        let own = Settings::get().capability();
+        put(major, own.0 as c_int)?;
+        put(minor, own.1 as c_int)
     }
     fn cuDeviceGetPCIBusId(to: *mut c_char, room: c_int, device: c_int) {
         let bus = attributes::bus(known(device)?);
-        let text = std::ffi::CString::new(format!("0000:{bus:02X}:00.0")).unwrap_or_default();
+        let text = CString::new(format!("0000:{bus:02X}:00.0")).unwrap_or_default();
         put_text(to, room, &text)
     }
     fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use ptx_emu::{DeviceLimits, Executable};
+use ptx_emu::Executable;
 
 use crate::call::{put, put_if_wanted, text};
 use crate::code::{Code, Outcome};
@@ -14,6 +14,7 @@ use crate::image::{self, NoPtx};
 use crate::objects::Handle;
 use crate::objects::module::{Library, Owner};
 use crate::report;
+use crate::settings::Settings;
 
 /// Reads the text, and tells why it cannot be used.
 fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)> {
@@ -31,8 +32,28 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
         report::unsupported(report::Need::Module, &told);
         (Code::INVALID_PTX, told)
     })?;
+    check_target(&text)?;
     check_shared(executable.program())?;
     Ok(Arc::new(executable))
+}
+
+/// PTX is for its architecture and newer ones (PTX ISA, `.target`), and a driver compiles none for
+/// an older device. A device of no stated generation takes any.
+fn check_target(text: &str) -> Result<(), (Code, String)> {
+    let target = ptx::directive(text, "target").unwrap_or_default();
+    let Some((major, minor)) = Settings::get().capability else {
+        return Ok(());
+    };
+    if ptx::capability(target).is_none_or(|needed| needed <= (major, minor)) {
+        return Ok(());
+    }
+    let told =
+        format!("its PTX is for {target}, and the device has compute capability {major}.{minor}");
+    report::unsupported(
+        report::Need::Module,
+        &format!("a module cannot be loaded: {told}"),
+    );
+    Err((Code::INVALID_PTX, told))
 }
 
 /// A GPU's driver compiles a module when it is loaded, and refuses kernels with more static shared
@@ -45,7 +66,7 @@ fn check_shared(program: &ptx::Program) -> Result<(), (Code, String)> {
             *bytes.entry(kernel.0).or_default() += u64::from(variable.size);
         }
     }
-    let most = DeviceLimits::default().shared_bytes;
+    let most = Settings::get().limits().shared_bytes;
     let Some((kernel, bytes)) = bytes.iter().find(|(_, bytes)| **bytes > most.into()) else {
         return Ok(());
     };

@@ -109,10 +109,9 @@ impl Driver {
     fn new(settings: &Settings) -> Driver {
         let limits = DeviceLimits {
             global_bytes: DEVICE_BYTES * settings.devices.len().max(1) as u64,
-            multiprocessors: settings.multiprocessors,
             // See `api/module.rs`.
-            static_shared_bytes: DeviceLimits::default().shared_bytes,
-            ..DeviceLimits::default()
+            static_shared_bytes: settings.limits().shared_bytes,
+            ..settings.limits()
         };
         Driver {
             machine: Machine::new(limits, settings.options.clone()),

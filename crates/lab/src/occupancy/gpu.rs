@@ -1,5 +1,6 @@
 //! The limits of a multiprocessor, by compute capability.
 
+use device::Multiprocessor;
 use exit::CommandError;
 use plan::suggestion;
 use serde::Serialize;
@@ -21,10 +22,9 @@ impl From<UnknownGpu> for CommandError {
 
 /// The resources of a multiprocessor, and the units in which they are allocated.
 ///
-/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the
-/// sections on shared memory of each capability, "Arithmetic Instructions" for lanes; for the units
-/// (allocation granularities), NVIDIA's occupancy calculator, `cuda_occupancy.h` of the CUDA
-/// toolkit.
+/// Sources: for threads, blocks and shared memory those of [`Multiprocessor`]; for lanes the CUDA
+/// C++ Programming Guide, "Arithmetic Instructions"; for the units (allocation granularities)
+/// NVIDIA's occupancy calculator, `cuda_occupancy.h` of the CUDA toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
     /// As users type it.
@@ -69,99 +69,83 @@ const COMMON: Gpu = Gpu {
     name: "",
     products: "",
     compute_capability: (0, 0),
-    warps: 64,
-    blocks: 32,
+    warps: 0,
+    blocks: 0,
     registers: 65_536,
     registers_per_thread: 255,
     register_unit: 256,
     partitions: 4,
     shared_mem_bytes: 0,
     shared_mem_per_block_bytes: 0,
-    reserved_shared_mem_bytes: KIB,
+    reserved_shared_mem_bytes: 0,
     shared_mem_unit_bytes: 128,
     l1_and_shared_bytes: 0,
     f32_lanes: 128,
     f64_lanes: 2,
 };
 
+/// The limits of a compute capability that other crates know too.
+const fn of(compute_capability: (u32, u32)) -> Gpu {
+    let own = Multiprocessor::of(compute_capability);
+    Gpu {
+        compute_capability,
+        warps: own.threads / Gpu::WARP,
+        blocks: own.blocks,
+        shared_mem_bytes: own.shared_bytes,
+        shared_mem_per_block_bytes: own.shared_bytes_per_block,
+        reserved_shared_mem_bytes: own.reserved_shared_bytes,
+        ..COMMON
+    }
+}
+
 static KNOWN: [Gpu; 7] = [
     Gpu {
         name: "t4",
         products: "T4, RTX 20",
-        compute_capability: (7, 5),
-        warps: 32,
-        blocks: 16,
-        shared_mem_bytes: 64 * KIB,
-        shared_mem_per_block_bytes: 64 * KIB,
-        reserved_shared_mem_bytes: 0,
         shared_mem_unit_bytes: 256,
         l1_and_shared_bytes: 96 * KIB,
         f32_lanes: 64,
-        ..COMMON
+        ..of((7, 5))
     },
     Gpu {
         name: "a100",
         products: "A100, A30",
-        compute_capability: (8, 0),
-        shared_mem_bytes: 164 * KIB,
-        shared_mem_per_block_bytes: 163 * KIB,
         l1_and_shared_bytes: 192 * KIB,
         f32_lanes: 64,
         f64_lanes: 32,
-        ..COMMON
+        ..of((8, 0))
     },
     Gpu {
         name: "rtx-30",
         products: "RTX 30, A10, A40",
-        compute_capability: (8, 6),
-        warps: 48,
-        blocks: 16,
-        shared_mem_bytes: 100 * KIB,
-        shared_mem_per_block_bytes: 99 * KIB,
         l1_and_shared_bytes: 128 * KIB,
-        ..COMMON
+        ..of((8, 6))
     },
     Gpu {
         name: "rtx-40",
         products: "RTX 40, L4, L40",
-        compute_capability: (8, 9),
-        warps: 48,
-        blocks: 24,
-        shared_mem_bytes: 100 * KIB,
-        shared_mem_per_block_bytes: 99 * KIB,
         l1_and_shared_bytes: 128 * KIB,
-        ..COMMON
+        ..of((8, 9))
     },
     Gpu {
         name: "h100",
         products: "H100, H200",
-        compute_capability: (9, 0),
-        shared_mem_bytes: 228 * KIB,
-        shared_mem_per_block_bytes: 227 * KIB,
         l1_and_shared_bytes: 256 * KIB,
         f64_lanes: 64,
-        ..COMMON
+        ..of((9, 0))
     },
     Gpu {
         name: "b200",
         products: "B200",
-        compute_capability: (10, 0),
-        shared_mem_bytes: 228 * KIB,
-        shared_mem_per_block_bytes: 227 * KIB,
         l1_and_shared_bytes: 256 * KIB,
         f64_lanes: 64,
-        ..COMMON
+        ..of((10, 0))
     },
     Gpu {
         name: "rtx-50",
         products: "RTX 50",
-        compute_capability: (12, 0),
-        warps: 48,
-        blocks: 24,
-        shared_mem_bytes: 100 * KIB,
-        shared_mem_per_block_bytes: 99 * KIB,
         l1_and_shared_bytes: 128 * KIB,
-        ..COMMON
+        ..of((12, 0))
     },
 ];
 

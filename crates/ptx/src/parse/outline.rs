@@ -67,6 +67,21 @@ pub fn directive<'a>(source: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
+/// The compute capability of an architecture as `.target` has it, major and minor.
+///
+/// ```
+/// assert_eq!(ptx::capability("sm_90a"), Some((9, 0)));
+/// assert_eq!(ptx::capability("sm_103"), Some((10, 3)));
+/// assert_eq!(ptx::capability("texmode_unified"), None);
+/// ```
+pub fn capability(target: &str) -> Option<(u32, u32)> {
+    let digits = target
+        .strip_prefix("sm_")?
+        .trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number: u32 = digits.parse().ok()?;
+    Some((number / 10, number % 10))
+}
+
 fn outline<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<KernelText<'a>>> {
     if c.tok() != Tok::Dot("version") {
         return Err(c.expected("`.version`"));

@@ -45,7 +45,8 @@ impl<'d> EmulatedSession<'d> {
         order: Option<Order>,
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
-        let mut machine = Machine::new(DeviceLimits::default(), device.options_in(order));
+        let limits = DeviceLimits::of(device.info.limits.compute_capability);
+        let mut machine = Machine::new(limits, device.options_in(order));
         plan.check()?;
         let needed_bytes = device.share.own.clone().map(|own| plan.bytes_on(own)).sum();
         let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);
