@@ -46,6 +46,9 @@ struct VariantEntry {
     summary: &'static str,
     exact: bool,
     on_request: bool,
+    /// The compute capability that it needs, where that is not the oldest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code_lines: Option<CodeLines>,
 }
@@ -97,6 +100,10 @@ impl LabEntry {
             summary: variant.summary,
             exact: variant.is_exact(),
             on_request: variant.on_request,
+            needs: lab
+                .small_cases()
+                .first()
+                .and_then(|case| variant.needs(case.as_ref())),
             code_lines: code_lines::of_variant(lab, variant),
         });
         let parameters = lab.parameters.iter().map(|parameter| ParameterEntry {
@@ -137,9 +144,13 @@ impl LabEntry {
             } else {
                 ""
             };
+            let needs = variant.needs.as_ref();
+            let needs = needs.map_or(String::new(), |needs| {
+                format!("; needs compute capability {needs}")
+            });
             [
                 variant.name.to_owned(),
-                format!("{}{on_request}{lines}", variant.summary),
+                format!("{}{needs}{on_request}{lines}", variant.summary),
             ]
         });
         let parameters = self.parameters.iter().map(|parameter| {

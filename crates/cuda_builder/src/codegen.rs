@@ -215,10 +215,8 @@ impl Codegen<'_> {
             let relocated = within(MAX_WITH_CALLERS, relocate(&ptx, &self.places));
             let of_generations =
                 |oldest| generations::marked(&relocated, self.arch, oldest, &prepared.capabilities);
-            let ptx = self
-                .oldest
-                .map_or_else(|| relocated.clone(), of_generations);
-            Ok(requires + &ptx + &parameters)
+            let marked = self.oldest.map(of_generations);
+            Ok(requires + &marked.unwrap_or(relocated) + &parameters)
         } else {
             Err(Error::Unresolved { functions })
         }

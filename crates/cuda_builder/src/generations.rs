@@ -9,9 +9,9 @@
 //! // cuda_std.needs fast sm_80 cp.async
 //! ```
 //!
-//! Here devices from compute capability 7.5 on have every kernel but `fast`, which needs 8.0 for its
-//! `cp.async`; the text for 7.5 is of PTX 7.4. What a kernel needs is what its attribute says or
-//! what its instructions ask for, whichever is newer.
+//! Here devices from compute capability 7.5 on have every kernel but `fast`, which needs 8.0 for
+//! its `cp.async`; the text for 7.5 is of PTX 7.4. A kernel needs the newer of the capability that
+//! its attribute names and the one that its instructions ask for.
 //!
 //! A line may have another text for devices before an architecture, in a comment of its own:
 //!
@@ -39,12 +39,8 @@ const FORMS: [(&str, NvvmArch, &str); 28] = [
     (".reqnctapercluster", NvvmArch::Compute90, "clusters"),
     (".maxclusterrank", NvvmArch::Compute90, "clusters"),
     (".cluster", NvvmArch::Compute90, "clusters"),
-    (
-        "mbarrier.try_wait",
-        NvvmArch::Compute90,
-        "mbarrier.try_wait",
-    ),
-    ("expect_tx", NvvmArch::Compute90, "mbarrier.expect_tx"),
+    ("mbarrier.try_wait", NvvmArch::Compute90, "mbarrier"),
+    ("expect_tx", NvvmArch::Compute90, "mbarrier"),
     ("fence.proxy", NvvmArch::Compute90, "fence.proxy"),
     ("elect.sync", NvvmArch::Compute90, "elect.sync"),
     ("setmaxnreg", NvvmArch::Compute90, "setmaxnreg"),
@@ -88,12 +84,12 @@ pub fn marked(
             with_fewer_blocks(body);
         }
         let of_lines: Vec<_> = body.iter().filter_map(|line| needed(line)).collect();
-        let newest = of_lines.iter().map(|(arch, _)| *arch).max();
+        let newest = of_lines.iter().map(|(since, _)| *since).max();
         let stated = declared.get(&name).copied();
         let Some(needed) = newest.max(stated).filter(|needed| *needed > oldest) else {
             continue;
         };
-        let own = of_lines.iter().filter(|(arch, _)| *arch == needed);
+        let own = of_lines.iter().filter(|(since, _)| *since == needed);
         let mut forms: Vec<&str> = own.map(|(_, form)| *form).collect();
         forms.sort_unstable();
         forms.dedup();
@@ -235,7 +231,7 @@ fn is_whole_warp(operand: &str, body: &[String]) -> bool {
         let mut words = place.split(|c: char| !(c.is_alphanumeric() || "%_$".contains(c)));
         words.any(|word| word == operand)
     };
-    // What an instruction writes is its first operand, which may be a vector.
+    // An instruction writes its first operand, which may be a vector.
     let writes = |line: &&String| {
         let operands = code(line).split_once(char::is_whitespace);
         operands.is_some_and(|(name, operands)| {

@@ -63,9 +63,10 @@ mod shared_array;
 ///
 /// # Newer devices
 ///
-/// `capability = "9.0"`: the kernel is only in modules for that compute capability and newer ones.
-/// Kernels that use thread block clusters (`cuda_std::cluster`) need it. `cuda_builder` says how
-/// modules of several capabilities are built.
+/// `capability = "9.0"`: only devices of that compute capability and newer ones have the kernel.
+/// Kernels that use thread block clusters (`cuda_std::cluster`) need it; those that use
+/// `cuda_std::async_copy` or cache hints need `"8.0"`. `cuda_builder` says how a module is built
+/// for several capabilities.
 ///
 /// `cluster = (X, Y, Z)` fixes the shape of the kernel's clusters (`.reqnctapercluster`): a launch
 /// that names none has them, and one that names others fails. Without it, each launch chooses the

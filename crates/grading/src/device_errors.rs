@@ -58,7 +58,7 @@ impl From<Error> for NoResult {
                      grade it on a GPU that runs them"
                 ));
             }
-            Error::Needs { .. } => {
+            _ if error.kind() == ErrorKind::Needs => {
                 return NoResult::undecided(format!("{message}; grade it on a GPU that runs it"));
             }
             Error::Device(DeviceError::Dependent(_)) => Kind::Race,

@@ -55,7 +55,8 @@ impl std::fmt::Display for RegisterCap {
     }
 }
 
-/// The module with this cap on each of its kernels. It replaces a cap that they may have. `.minnctapersm` remains: where the two disagree, ptxas keeps to the cap.
+/// The module with this cap on each of its kernels. It replaces a cap that they may have.
+/// `.minnctapersm` remains: where the two disagree, ptxas keeps to the cap.
 pub fn capped(module: &Module, cap: RegisterCap) -> Module {
     let name = format!("{} with {cap}", module.name());
     // A text that is not PTX stays as it is, for others to refuse.

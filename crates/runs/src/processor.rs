@@ -12,7 +12,7 @@ use device::cpu;
 use exit::{CommandError, Ending};
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
-use select::devices::{DeviceName, Gpus, Machine, Wanted};
+use select::devices::{DeviceName, GenerationArg, Gpus, Machine, Wanted};
 use select::tuned::Table;
 use terminal::stdout::Out;
 
@@ -27,6 +27,8 @@ pub struct DeviceArg {
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
+    #[command(flatten)]
+    generation: GenerationArg,
     /// Compute on several GPUs: how many, their numbers as in 0,2, or all; `--device emulated
     /// --gpus 4` works anywhere
     #[arg(long, value_name = "GPUS")]
@@ -104,6 +106,12 @@ impl DeviceArg {
             wanted,
             explains: self.explain,
         };
+        let is_several = world.is_some() || self.gpus.is_some();
+        if self.generation.compute_capability.is_some() && is_several {
+            return Err(CommandError::Input(
+                "--compute-capability is for one device: leave --gpus out".to_owned(),
+            ));
+        }
         if let Some(world) = world {
             return wish.in_world(&world, self.gpus.as_ref());
         }
@@ -115,7 +123,8 @@ impl DeviceArg {
 
     /// The device that is named, or else the first GPU, or else the CPU.
     fn on_one(&self, wish: &Wish<'_>) -> Result<Processor, CommandError> {
-        let machine = Machine::discover(&[wish.wanted.unwrap_or(Wanted::CUDA)], Sanitize::NONE);
+        let wanted = [wish.wanted.unwrap_or(Wanted::CUDA)];
+        let machine = Machine::discover_as(self.generation, &wanted, Sanitize::NONE)?;
         let found = machine.choose(wish.wanted.as_slice())?.devices;
         let Some(name) = found.first().map(|named| named.name) else {
             self.needs_device()?;

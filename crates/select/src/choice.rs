@@ -6,7 +6,8 @@
 //! 2. on a GPU, or on several devices: the first that its lab says is the fastest for the case
 //!    there ([`Variant::wins`]), if it runs on such a device;
 //! 3. on several devices: the one that its lab marks for them ([`Lab::usual_on_several`]);
-//! 4. the one that its lab marks ([`Lab::usual`]).
+//! 4. the one that its lab marks ([`Lab::usual`]);
+//! 5. where the device cannot run that: the lab's first that it can.
 //!
 //! Its shape is the table's: see [`Table::shape`].
 
@@ -96,6 +97,8 @@ pub enum Why {
     UsualOnSeveral,
     /// It is its lab's.
     Usual,
+    /// The device cannot run its lab's, and it is the first that it can.
+    FirstAble,
 }
 
 /// The choice for a case on these devices. `named` is the variant or the submission that the
@@ -131,7 +134,16 @@ fn unnamed(lab: &'static Lab, case: &dyn LabCase, on: On<'_>) -> Option<(&'stati
     if let Some(variant) = on.has_winners().then(winner).flatten() {
         return Some((variant, Why::Wins));
     }
-    usual(lab, on.is_several)
+    let (usual, why) = usual(lab, on.is_several)?;
+    let runs = |variant: &&Variant| variant.runs(case, on.info, on.target);
+    // A variant for one device is not what several were asked for.
+    if on.is_several || runs(&usual) {
+        return Some((usual, why));
+    }
+    let mut others = lab.variants.iter().filter(|other| !other.on_request);
+    let able = others.find(runs);
+    // Where none can, the error is that of the usual one.
+    Some(able.map_or((usual, why), |able| (able, Why::FirstAble)))
 }
 
 fn usual(lab: &'static Lab, is_several: bool) -> Option<(&'static Variant, Why)> {
@@ -252,6 +264,10 @@ fn of_variant(lab: &Lab, on: On<'_>, Choice { variant, why, .. }: &Choice) -> St
         }
         Why::UsualOnSeveral => format!(
             "{name} runs: several devices were asked for, and it is the variant of {lab} that uses them"
+        ),
+        Why::FirstAble => format!(
+            "{name} runs: where no variant is named {lab} takes another, which {machine} cannot run, and this is the first \
+             that it can"
         ),
         Why::Usual if on.has_winners() => format!(
             "{name} runs: {lab} takes it where no variant is named, and says of none that it is faster for \

@@ -28,11 +28,11 @@ fn no_gpu_is_no_obstacle() {
 
 #[test]
 fn a_gpu_that_runs_no_kernel_counts_as_missing() {
-    let machine = test_lab::machine_with(&[("Tesla T4", (7, 5)), ("A100", (8, 0))]);
+    let machine = test_lab::machine_with(&[("Tesla V100", (7, 0)), ("A100", (8, 0))]);
     insta::assert_snapshot!(render(&report(devices(&machine)), Look::PLAIN), @r"
     ok       CUDA driver  supports CUDA 13.0 and older
-    missing  GPU          Tesla T4, compute capability 7.5, 132 multiprocessors, 80.0 GiB memory
-                          Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer;
+    missing  GPU          Tesla V100, compute capability 7.0, 132 multiprocessors, 80.0 GiB memory
+                          Tesla V100 has compute capability 7.0, and the kernels need 7.5 or newer;
                           `--device emulated` runs and tests them without a GPU
     ok       GPU          A100, compute capability 8.0, 132 multiprocessors, 80.0 GiB memory
 

@@ -17,7 +17,7 @@ use exit::{CommandError, Ending};
 use forge::ForgeArgs;
 use report::{LabReport, Report};
 use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
-use select::devices::{Machine, Wanted};
+use select::devices::{GenerationArg, Machine, Wanted};
 use select::tuned::Table;
 use suite::{Pace, Suite};
 use terminal::json::JsonArg;
@@ -32,6 +32,8 @@ pub struct TestArgs {
     /// without a GPU cpu and emulated]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     device: Vec<Wanted>,
+    #[command(flatten)]
+    generation: GenerationArg,
     /// Only this variant; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
@@ -79,7 +81,7 @@ pub fn run(
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let machine = Machine::discover(&args.device, args.sanitize());
+    let machine = Machine::discover_as(args.generation, &args.device, args.sanitize())?;
     run_on(
         args,
         labs(),

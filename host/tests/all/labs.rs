@@ -1,7 +1,7 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
-use device::validate::{LaunchFault, ValidationError, validate};
-use device::{Device, DeviceKind, Error};
+use device::validate::validate;
+use device::{Device, DeviceKind};
 use device::{EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
 use host::labs;
@@ -55,13 +55,12 @@ fn pass(device: &dyn Device, lab: &Lab, number: usize) {
             None => !variant.on_request || (at + number).is_multiple_of(4),
         });
     for (_, variant) in variants {
-        // A shape may be for larger GPUs, a variant for newer ones; the emulated device has room
-        // for all.
+        // A variant or a shape may be for newer or larger GPUs; the emulated device has room for
+        // all.
         let plan = variant.record(case.as_ref()).unwrap();
         if device.info().kind == DeviceKind::Cuda
             && let Err(error) = validate(&lab.module, &plan, &device.info().limits)
-            && (error.kind() == ErrorKind::Needs
-                || variant.label().is_some() && is_too_large(&error))
+            && error.kind() == ErrorKind::Needs
         {
             println!("skipped: {error}");
             continue;
@@ -77,38 +76,60 @@ fn pass(device: &dyn Device, lab: &Lab, number: usize) {
     }
 }
 
-/// Whether a block would need more shared memory than the device has.
-fn is_too_large(error: &Error) -> bool {
-    let Error::Validation(ValidationError::Launch { fault, .. }) = error else {
-        return false;
-    };
-    matches!(
-        fault,
-        LaunchFault::Shape(ptx::ShapeError::SharedMemory { .. })
-    )
-}
+/// Compute capabilities of GPUs that run the kernels, from the oldest to the newest.
+const GENERATIONS: [(u32, u32); 8] = [
+    (7, 5),
+    (8, 0),
+    (8, 6),
+    (8, 9),
+    (9, 0),
+    (10, 0),
+    (12, 0),
+    (12, 1),
+];
 
 #[test]
-fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
-    // A GeForce of compute capability 8.6, 8.9 or 12.0.
-    let limits = LaunchLimits {
-        shared_mem_per_block_bytes: 99 * 1024,
-        compute_capability: (8, 6),
-        ..LaunchLimits::SM_90
-    };
-    for lab in labs() {
-        for case in lab.small_cases() {
-            for variant in &lab.variants {
-                let plan = variant.record(case.as_ref()).unwrap();
-                // Those on request may be for GPUs with large shared memory alone.
-                match validate(&lab.module, &plan, &limits) {
-                    Err(error) if variant.on_request && is_too_large(&error) => {}
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::Needs, "{error}"),
-                    Ok(_) => {}
+fn every_variant_fits_each_generation_or_says_what_it_needs() {
+    for capability in GENERATIONS {
+        let limits = LaunchLimits::of(capability);
+        for lab in labs() {
+            for case in lab.small_cases() {
+                for variant in &lab.variants {
+                    let plan = variant.record(case.as_ref()).unwrap();
+                    if let Err(error) = validate(&lab.module, &plan, &limits) {
+                        assert_eq!(error.kind(), ErrorKind::Needs, "{error}");
+                        assert!(capability != (9, 0), "{}: {error}", variant.name);
+                    }
                 }
             }
         }
     }
+}
+
+#[test]
+fn the_usual_variant_of_each_lab_is_right_on_every_generation() {
+    cases().into_par_iter().for_each(|(lab, number)| {
+        let variant = lab.usual().unwrap();
+        let case = lab.small_cases().swap_remove(number);
+        let case = case.as_ref();
+        let inputs = case.inputs().unwrap();
+        let expected = case
+            .reference_from(&inputs, Cpu::Serial, &NoProgress)
+            .unwrap();
+        // Those of one text differ in what they have room for, which one case shows.
+        let of_texts = [(7, 5), (8, 0)];
+        let generations = GENERATIONS.into_iter();
+        for capability in generations.filter(|one| number == 0 || of_texts.contains(one)) {
+            let device = EmulatedDevice::default().with_capability(capability);
+            let context = format!("{}, {}, {capability:?}", variant.name, case.label());
+            let outcome = run_case(&device, case, variant)
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
+            let checked = variant.check(case, &inputs, &expected, &outcome.outputs);
+            checked
+                .unwrap()
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
+        }
+    });
 }
 
 #[test]

@@ -121,6 +121,11 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     assert_eq!(wavefront.len(), 2 + 3 + 1 + 3 + 3, "{wavefront:?}");
     let expected = [
         "wave2d_naive",
+        // A kernel for each depth.
+        "wave2d_resident_13",
+        "wave2d_resident_4",
+        "wave2d_resident_5",
+        "wave2d_resident_7",
         "wave2d_resident_one_step",
         "wave2d_shmem",
         "wave2d_single",

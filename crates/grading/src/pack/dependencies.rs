@@ -16,6 +16,7 @@ use cuda_builder::toolchain::{self, Toolchain};
 use cuda_builder::{NvvmArch, Panics, Prebuilt};
 
 use super::PackError;
+use super::screen::Sources;
 use output_files::digest::sha256;
 
 /// The crates that a submission may use, where the course has them, and with which features.
@@ -118,6 +119,16 @@ impl Dependencies {
         let tools = self.device.tools().clone();
         prebuilt(&self.kernels, (arch, Panics::Message), &self.cache, tools)
     }
+}
+
+/// The PTX of these sources says what older devices have of it, down to those of compute capability
+/// 7.5: a bundle is for any machine.
+pub fn for_older_devices(built: Prebuilt, sources: &Sources) -> Prebuilt {
+    // Code that asks for its device has been told of one.
+    if sources.asks_for_device() {
+        return built;
+    }
+    built.oldest(NvvmArch::Compute75)
 }
 
 /// How most kernels are compiled.

@@ -50,6 +50,7 @@ use error::of_hidden_case;
 use options::HIDDEN_BEGUN;
 
 pub use dependencies::Dependencies;
+use dependencies::for_older_devices;
 pub use error::PackError;
 pub use options::{Authors, Options};
 pub use screen::{Sources, absent};
@@ -182,7 +183,8 @@ impl Packer {
     fn prepare_messages(&self, sources: &Sources) -> Result<Prebuilt, PackError> {
         let dependencies = self.prepare()?;
         let _guard = self.building();
-        dependencies.with_messages(sources.names_capability())
+        let built = dependencies.with_messages(sources.names_capability())?;
+        Ok(for_older_devices(built, sources))
     }
 
     /// Whose fault an error of a submission's build is. A compiler's words do not decide that: a
@@ -334,12 +336,13 @@ impl Packer {
         let (host, options) = (&dependencies.host, &self.options);
         // PTX is for one architecture and all newer ones: kernels that need a newer one are
         // compiled for that.
-        let of_kernels = if sources.names_capability() {
+        let built = if sources.names_capability() {
             let _guard = self.building();
             dependencies.newer()?
         } else {
             &dependencies.device
         };
+        let of_kernels = &for_older_devices(built.clone(), sources);
         let (kernels, recorded) = std::thread::scope(|scope| {
             let kernels =
                 scope.spawn(|| compile::ptx(sources, of_kernels, &workshop.device, options));

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::Args;
 use device::{Device, DeviceInfo, DeviceKind};
-use device::{Discovery, EmulatedDevice, Options, Sanitize};
+use device::{Discovery, EmulatedDevice, Options, Sanitize, parse_capability};
 use lab::CaseError;
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +124,7 @@ impl fmt::Display for Wanted {
 
 /// The oldest compute capability that kernels are compiled for, the built-in ones and those of
 /// submissions.
-pub const OLDEST: (u32, u32) = (8, 0);
+pub const OLDEST: (u32, u32) = (7, 5);
 
 /// Why a GPU counts as missing although it is there: no kernel runs on it. None of one that is of
 /// [`OLDEST`] or newer.
@@ -134,6 +135,14 @@ pub fn too_old(info: &DeviceInfo) -> Option<String> {
          them without a GPU",
         info.name, OLDEST.0, OLDEST.1
     ))
+}
+
+/// The emulated device, with these checks.
+fn emulated(sanitize: Sanitize) -> EmulatedDevice {
+    EmulatedDevice::new(Options {
+        sanitize,
+        ..Options::default()
+    })
 }
 
 /// The devices of this machine, by kind.
@@ -171,7 +180,57 @@ pub struct Chosen<'m> {
     pub absent: Vec<Absent>,
 }
 
+/// The generation of the emulated device.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct GenerationArg {
+    /// Emulate a device of this compute capability, as in 7.5: with the kernels and the room that
+    /// such devices have; with --device emulated [default: 9.0]
+    #[arg(long, value_name = "X.Y", value_parser = parse_capability)]
+    pub compute_capability: Option<(u32, u32)>,
+}
+
+impl GenerationArg {
+    /// Refuses the flag where no emulated device is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`].
+    fn check(self, wanted: &[Wanted]) -> Result<(), CommandError> {
+        match self.compute_capability {
+            Some((major, minor)) if !wanted.contains(&Wanted::EMULATED) => {
+                Err(CommandError::Input(format!(
+                    "--compute-capability {major}.{minor}: only the emulated device can be of any; add --device emulated"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Machine {
+    /// [`Machine::discover`], with an emulated device of this generation.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for a generation where no emulated device is wanted by its name.
+    pub fn discover_as(
+        generation: GenerationArg,
+        wanted: &[Wanted],
+        sanitize: Sanitize,
+    ) -> Result<Machine, CommandError> {
+        generation.check(wanted)?;
+        let mut machine = Machine::discover(wanted, sanitize);
+        if let Some(capability) = generation.compute_capability {
+            let emulated = emulated(sanitize).with_capability(capability);
+            machine
+                .found
+                .retain(|(kind, _)| *kind != DeviceKind::Emulated);
+            let found: Discovery = Ok(vec![Box::new(emulated) as _]);
+            machine.found.push((DeviceKind::Emulated, found));
+        }
+        Ok(machine)
+    }
+
     /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated
     /// device makes these checks.
     pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
@@ -187,11 +246,8 @@ impl Machine {
             found.push((DeviceKind::Cuda, cuda::discover()));
         }
         if is_wanted(DeviceKind::Emulated) {
-            let device = EmulatedDevice::new(Options {
-                sanitize,
-                ..Options::default()
-            });
-            found.push((DeviceKind::Emulated, Ok(vec![Box::new(device) as _])));
+            let device = Box::new(emulated(sanitize));
+            found.push((DeviceKind::Emulated, Ok(vec![device as _])));
         }
         Machine { found }
     }

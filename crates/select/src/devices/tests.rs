@@ -1,4 +1,5 @@
 use super::*;
+use device::LaunchLimits;
 
 fn with_gpu() -> Machine {
     Machine::new(vec![(DeviceKind::Cuda, Ok(vec![test_lab::device()]))])
@@ -56,7 +57,7 @@ fn the_emulated_device_stands_in_for_a_gpu() {
     assert_eq!(names(chosen), [DeviceName::Emulated]);
 }
 
-/// A GPU below compute capability 8.0 runs no kernel, so it is as good as none.
+/// A GPU below compute capability 7.5 runs no kernel, so it is as good as none.
 #[test]
 fn a_gpu_that_runs_no_kernel_is_none() {
     let with = |gpus: &[(&str, (u32, u32))]| {
@@ -66,18 +67,18 @@ fn a_gpu_that_runs_no_kernel_is_none() {
             (DeviceKind::Emulated, Ok(vec![emulated])),
         ])
     };
-    let machine = with(&[("Tesla T4", (7, 5))]);
+    let machine = with(&[("Tesla V100", (7, 0))]);
     let chosen = machine.choose(&[]).unwrap();
     assert_eq!(chosen.devices[0].name, DeviceName::Emulated);
-    insta::assert_snapshot!(chosen.absent[0].reason, @"Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU");
+    insta::assert_snapshot!(chosen.absent[0].reason, @"Tesla V100 has compute capability 7.0, and the kernels need 7.5 or newer; `--device emulated` runs and tests them without a GPU");
     let refused = machine.choose_one(Some(Wanted::CUDA)).err().unwrap();
     assert!(matches!(refused, CommandError::Environment(_)), "{refused}");
-    insta::assert_snapshot!(refused, @"--device cuda: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
+    insta::assert_snapshot!(refused, @"--device cuda: Tesla V100 has compute capability 7.0, and the kernels need 7.5 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
     let all_refused = Gpus::All.choose(&machine, None).unwrap_err();
-    insta::assert_snapshot!(all_refused, @"--gpus all: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
+    insta::assert_snapshot!(all_refused, @"--gpus all: Tesla V100 has compute capability 7.0, and the kernels need 7.5 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
 
     // Beside one that runs them it is passed over.
-    let mixed = with(&[("Tesla T4", (7, 5)), ("A100", (8, 0)), ("A100", (8, 0))]);
+    let mixed = with(&[("Tesla V100", (7, 0)), ("A100", (8, 0)), ("A100", (8, 0))]);
     let newer = mixed.choose(&[]).unwrap();
     assert!(newer.absent.is_empty());
     assert_eq!(newer.devices[0].name, DeviceName::Cuda(1));
@@ -85,9 +86,24 @@ fn a_gpu_that_runs_no_kernel_is_none() {
     assert_eq!(all.unwrap(), [DeviceName::Cuda(1), DeviceName::Cuda(2)]);
     let two_refused = Gpus::Count(2).choose(&mixed, None).unwrap_err();
     assert!(
-        two_refused.to_string().contains("Tesla T4"),
+        two_refused.to_string().contains("Tesla V100"),
         "{two_refused}"
     );
+}
+
+#[test]
+fn an_emulated_device_is_of_the_generation_that_is_asked_for() {
+    let generation = GenerationArg {
+        compute_capability: Some((7, 5)),
+    };
+    let emulated = [Wanted::EMULATED];
+    let machine = Machine::discover_as(generation, &emulated, Sanitize::NONE).unwrap();
+    let device = machine.choose(&emulated).unwrap().devices[0].device;
+    assert_eq!(device.info().limits, LaunchLimits::of((7, 5)));
+    let refused = Machine::discover_as(generation, &[], Sanitize::NONE)
+        .err()
+        .unwrap();
+    insta::assert_snapshot!(refused, @"--compute-capability 7.5: only the emulated device can be of any; add --device emulated");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use device::{DeviceInfo, DeviceKind};
+use device::{DeviceInfo, DeviceKind, LaunchLimits, Module};
 use lab::{Lab, LabCase, Variant};
-use plan::{Element, Plan, PlanError, Target};
+use plan::{Element, LaunchConfig, Plan, PlanError, Target, args};
 use select::choice::{
     Choice, On, Why, choose, explain, is_tuned_for, of_processes, winners_on_request,
 };
@@ -96,6 +96,55 @@ fn several_devices_have_a_variant_of_their_own() {
     assert_eq!(of_processes(&LAB, None).unwrap().name, "fast");
     let first = &LAB.variants[0];
     assert_eq!(of_processes(&LAB, Some(first)).unwrap(), first);
+}
+
+/// Clusters came with 9.0.
+#[test]
+fn where_the_usual_one_cannot_run_the_first_that_can_is_taken() {
+    static CLUSTERED: LazyLock<Lab> = LazyLock::new(|| {
+        let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
+        let module = Arc::new(Module::new("k", text));
+        let in_clusters = |cluster: u32| {
+            move |_: &dyn LabCase, _: Target| {
+                let mut plan = Plan::new("k");
+                plan.launch("k", LaunchConfig::new(4, 32).with_cluster(cluster), args![])?;
+                Ok(plan)
+            }
+        };
+        let of =
+            |name, cluster| Variant::recorded(name, "", Arc::clone(&module), in_clusters(cluster));
+        Lab {
+            module: Arc::clone(&module),
+            variants: vec![of("two", 2).usual(), of("four", 4), of("plain", 1)],
+            ..*DOUBLING
+        }
+    });
+    let chosen = |capability| {
+        let of_device = DeviceInfo {
+            limits: LaunchLimits::of(capability),
+            ..gpu()
+        };
+        let case = case(8);
+        let choice = choose(
+            &CLUSTERED,
+            case.as_ref(),
+            on(&of_device),
+            None,
+            &Table::default(),
+        );
+        let choice = choice.unwrap();
+        let lines = explain(&CLUSTERED, case.as_ref(), on(&of_device), &choice);
+        (choice.why, lines.join("\n"))
+    };
+    assert_eq!(chosen((9, 0)).0, Why::Usual);
+    let (why, text) = chosen((8, 6));
+    assert_eq!(why, Why::FirstAble);
+    insta::assert_snapshot!(text, @"
+    plain runs: where no variant is named doubling takes another, which Adder 9000 cannot run, and this is the first that it can
+    launch shape: it has one
+    two cannot run this: kernel `k` in clusters of [2, 1, 1] blocks needs compute capability 9.0 or newer; this device has 8.6
+    four cannot run this: kernel `k` in clusters of [4, 1, 1] blocks needs compute capability 9.0 or newer; this device has 8.6
+    ");
 }
 
 #[test]

@@ -72,10 +72,19 @@ impl Sources {
     /// Whether the kernels may need a newer device than most: they name a compute capability, as
     /// `#[kernel(capability = "9.0")]` does, or a target feature.
     pub fn names_capability(&self) -> bool {
-        let names = ["capability", "target_feature"];
-        let is_one = |kind: &TokenKind| matches!(kind, TokenKind::Name(name) if names.contains(&name.as_str()));
+        self.has_name("capability") || self.asks_for_device()
+    }
+
+    /// Whether code may differ by the device that it is compiled for: it names a target feature.
+    pub fn asks_for_device(&self) -> bool {
+        self.has_name("target_feature")
+    }
+
+    /// Whether the kernels' source has this name.
+    fn has_name(&self, name: &str) -> bool {
+        let is_it = |kind: &TokenKind| matches!(kind, TokenKind::Name(own) if own == name);
         let tokens = tokens::flatten(&self.kernels, tokens::MAX_DEPTH).unwrap_or_default();
-        tokens.iter().any(|token| is_one(&token.kind))
+        tokens.iter().any(|token| is_it(&token.kind))
     }
 }
 

@@ -258,6 +258,19 @@ fn kernels_for_newer_devices() {
     assert!(bundle.ptx.contains("barrier.cluster.arrive.aligned"));
     let older = build(&sources(""), options()).unwrap();
     assert!(older.ptx.contains(".target sm_80"));
+    // Either says what devices before its own have of it.
+    let generations = |ptx: &str| -> Vec<String> {
+        let mark = "// cuda_std.generation ";
+        let marks = ptx.lines().filter_map(|line| line.strip_prefix(mark));
+        marks.map(str::to_owned).collect()
+    };
+    assert_eq!(generations(&bundle.ptx), ["sm_75 7.4"]);
+    assert_eq!(generations(&older.ptx), ["sm_75 7.4"]);
+    assert!(
+        bundle
+            .ptx
+            .contains("// cuda_std.needs halve sm_90 clusters")
+    );
 
     let (kind, message) = build(&clusters("#[kernel]"), options()).unwrap_err();
     assert_eq!(kind, Kind::CompileError);
