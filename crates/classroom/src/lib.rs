@@ -35,6 +35,7 @@ pub mod check_course;
 pub mod examiner;
 pub mod grade;
 pub mod pack;
+mod places;
 pub mod report;
 pub mod rules;
 pub mod watch;

@@ -6,8 +6,7 @@ use forge::{Case, Place, Problem, Report, Verdict};
 use grading::outcome::{Failure, Outcome};
 use grading::report::GradeReport;
 
-/// A submission's files; a failure without a line is shown at the first.
-const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
+use crate::places::{FILES, named};
 
 /// The grade of `submission`, a folder or a bundle.
 pub fn report(submission: &Path, grade: &GradeReport) -> Report {
@@ -46,6 +45,7 @@ fn problem(submission: &Path, failure: &Failure) -> Problem {
     let mut places = failure.places.clone();
     if places.is_empty() {
         let place = first_place(&failure.message);
+        // A failure without a line is shown at the first file.
         places.push(place.unwrap_or_else(|| Place::new("the submission", FILES[0], 0, 0)));
     }
     let places = places.into_iter().map(|place| place.within(submission));
@@ -62,11 +62,14 @@ fn problem(submission: &Path, failure: &Failure) -> Problem {
 
 /// The first place that a message names as compilers do, FILE:LINE:COLUMN.
 fn first_place(message: &str) -> Option<Place> {
-    message.split_whitespace().find_map(|word| {
-        let mut parts = word.split(':');
-        let file = parts.next().filter(|file| FILES.contains(file))?;
-        let mut number = || parts.next()?.parse().ok();
-        Some(Place::new("the message", file, number()?, number()?))
+    let mut places = named(message).into_iter();
+    places.find_map(|place| {
+        Some(Place::new(
+            "the message",
+            FILES[place.file],
+            place.line,
+            place.column?,
+        ))
     })
 }
 

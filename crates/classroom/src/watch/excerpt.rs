@@ -6,9 +6,7 @@
 use page::escape;
 
 use super::lines::cut;
-
-/// The files of a submission.
-const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
+use crate::places::{FILES, Named, named};
 
 /// A line of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,25 +14,14 @@ pub struct Place {
     /// Its file, as a number of [`FILES`].
     file: usize,
     /// From 1.
-    line: usize,
+    line: u32,
 }
 
 /// The places that a message names, each once, in its order.
 pub fn places(message: &str) -> Vec<Place> {
-    let mut found: Vec<(usize, Place)> = Vec::new();
-    for (file, name) in FILES.iter().enumerate() {
-        for (at, _) in message.match_indices(&format!("{name}:")) {
-            let after = &message[at + name.len() + 1..];
-            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let is_other_file = message[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            if let (Ok(line @ 1..), false) = (after[..digits].parse(), is_other_file) {
-                found.push((at, Place { file, line }));
-            }
-        }
-    }
-    found.sort_by_key(|(at, _)| *at);
     let mut places: Vec<Place> = Vec::new();
-    for (_, place) in found {
+    for Named { file, line, .. } in named(message) {
+        let place = Place { file, line };
         if !places.contains(&place) {
             places.push(place);
         }
@@ -55,7 +42,7 @@ pub fn excerpts(
     for (file, name) in FILES.iter().enumerate() {
         let text: Vec<&str> = files[file].lines().collect();
         let places = places.iter().filter(|place| place.file == file);
-        let mut wanted: Vec<usize> = places.map(|place| place.line).collect();
+        let mut wanted: Vec<usize> = places.map(|place| place.line as usize).collect();
         wanted.retain(|&line| line <= text.len());
         wanted.sort_unstable();
         let mut last_shown = 0;

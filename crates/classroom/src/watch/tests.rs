@@ -373,7 +373,7 @@ fn a_save_while_grading_ends_that_and_grades_again() {
     assert!(!session.screen.is_empty());
 }
 
-// In a folder of Windows there are no pipes.
+// A folder of Windows has no pipes.
 #[test]
 #[cfg(unix)]
 fn a_pipe_is_not_waited_for() {

@@ -43,7 +43,7 @@ pub fn processor_time(_: u32) -> Option<Duration> {
     None
 }
 
-/// None: there are no signals.
+/// None: Windows has no signals.
 pub fn signal(_: ExitStatus) -> Option<i32> {
     None
 }

@@ -70,7 +70,7 @@ fn job_of(child: &Child) -> io::Result<OwnedHandle> {
     }
 }
 
-/// None: there are no signals.
+/// None: Windows has no signals.
 pub fn signal(_: ExitStatus) -> Option<i32> {
     None
 }

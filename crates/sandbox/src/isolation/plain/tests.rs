@@ -1,4 +1,4 @@
-//! A program where there is no isolation: its time, its output, its processes.
+//! A program without isolation: its time, its output, its processes.
 
 use std::fs;
 
