@@ -161,13 +161,25 @@ pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]
 mod tests {
     use super::*;
 
+    /// Settings are read once in a process, so that this test runs in one of its own: what the other
+    /// tests of this program read, and when, is nothing to it.
     #[test]
     fn a_panic_is_an_error_and_recorded() {
+        const INSIDE: &str = "CALL_TEST_INSIDE";
+        if std::env::var_os(INSIDE).is_some() {
+            let result = answer("cuNothing", || panic!("nothing {}", 7));
+            assert_eq!(result, Code::UNKNOWN.0);
+            return;
+        }
         let file = tempfile::NamedTempFile::new().unwrap();
-        // SAFETY: no other test of this program reads or changes the environment.
-        unsafe { std::env::set_var("EMULATED_DRIVER_REPORT", file.path()) };
-        let result = answer("cuNothing", || panic!("nothing {}", 7));
-        assert_eq!(result, Code::UNKNOWN.0);
+        let name = "call::tests::a_panic_is_an_error_and_recorded";
+        let tried = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(INSIDE, "")
+            .env("EMULATED_DRIVER_REPORT", file.path())
+            .output()
+            .unwrap();
+        assert!(tried.status.success(), "{tried:?}");
         assert_eq!(
             std::fs::read_to_string(file.path()).unwrap(),
             "{\"record\":\"bug\",\"text\":\"in cuNothing: nothing 7\"}\n"
