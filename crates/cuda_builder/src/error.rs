@@ -4,13 +4,20 @@ use std::path::PathBuf;
 
 use crate::{NvvmArch, hints};
 
+/// The script, in the project's folder, that installs what compiling kernels needs on this system.
+pub const SETUP: &str = if cfg!(windows) {
+    r".\setup.ps1"
+} else {
+    "./setup"
+};
+
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No compiler for kernels was found.
     #[error(
-        "no toolchain can compile kernels. Searched:\n{}\nRemedy: run ./setup, or set CUDA_BUILDER_RUSTC and \
+        "no toolchain can compile kernels. Searched:\n{}\nRemedy: run {SETUP}, or set CUDA_BUILDER_RUSTC and \
          CUDA_BUILDER_LLVM_BIN",
         .tried.iter().map(|t| format!("  - {t}")).collect::<Vec<_>>().join("\n")
     )]

@@ -91,7 +91,7 @@ pub mod toolchain;
 pub use arch::NvvmArch;
 pub use builder::CudaBuilder;
 pub use compile::Panics;
-pub use error::Error;
+pub use error::{Error, SETUP};
 pub use options::DebugInfo;
 pub use prebuilt::Prebuilt;
 pub use process::{Run, command};

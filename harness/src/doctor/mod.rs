@@ -174,8 +174,11 @@ fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
             // The rest of the message lists every place that was searched, and the remedy.
             let text = error.to_string();
             let reason = text.split([':', '.', '\n']).next().unwrap_or_default();
-            let remedy = "run ./setup in the project's folder (needed to change kernels only)";
-            Item::missing(NAME, reason, remedy)
+            let remedy = format!(
+                "run {} in the project's folder (needed to change kernels only)",
+                cuda_builder::SETUP
+            );
+            Item::missing(NAME, reason, &remedy)
         }
     }
 }
@@ -241,8 +244,13 @@ fn devices(machine: &Machine) -> Vec<Item> {
                 }));
             }
             Err(error) => {
-                let remedy =
-                    "to use a GPU, install NVIDIA's driver; tests and pictures work without";
+                let remedy = if cfg!(target_os = "linux") {
+                    "to use a GPU, install NVIDIA's driver; tests and pictures work without"
+                } else if cfg!(windows) {
+                    "tests and pictures work without; to use a GPU, run Linux in WSL 2"
+                } else {
+                    "tests and pictures work without"
+                };
                 items.push(Item::missing(name, error.to_string(), remedy));
             }
         }
