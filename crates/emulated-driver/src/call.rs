@@ -161,8 +161,7 @@ pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]
 mod tests {
     use super::*;
 
-    /// Settings are read once in a process, so that this test runs in one of its own: what the other
-    /// tests of this program read, and when, is nothing to it.
+    /// In a process of its own: settings are read once, and other tests of this program read them.
     #[test]
     fn a_panic_is_an_error_and_recorded() {
         const INSIDE: &str = "CALL_TEST_INSIDE";

@@ -1,4 +1,4 @@
-//! The edits of two files: the student's copy has less of each.
+//! The edits of files: the student's copy has less of each.
 
 use std::path::PathBuf;
 
@@ -36,6 +36,18 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, CommandEr
         let comment = "# What `cargo test` tests: your solutions.\n";
         key.leaf_decor_mut().set_prefix(comment);
     }
+    Ok(manifest.to_string())
+}
+
+/// A package's manifest without the tests that it names: their files are not in the copy.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for text that is not TOML.
+pub fn without_tests(text: &str) -> Result<String, CommandError> {
+    let parsed = text.parse::<DocumentMut>();
+    let mut manifest = parsed.map_err(|error| not_toml("Cargo.toml", &error))?;
+    manifest.remove("test");
     Ok(manifest.to_string())
 }
 
@@ -93,6 +105,12 @@ members = [
 
         [profile.dev]
         "##);
+    }
+
+    #[test]
+    fn tests_of_a_package_leave_nothing_behind() {
+        let text = "[package]\nname = \"a\"\n\n# A test for each file.\n[[test]]\nname = \"ui\"\nharness = false\n";
+        assert_eq!(without_tests(text).unwrap(), "[package]\nname = \"a\"\n");
     }
 
     #[test]

@@ -197,6 +197,9 @@ impl Copy<'_> {
                 }
             } else if name.ends_with(TESTS) {
                 self.write(&name, b"// Tests of the course are not in this copy.\n")?;
+            } else if name.ends_with("Cargo.toml") {
+                let text = edits::without_tests(&self.read(&name)?)?;
+                self.write(&name, text.as_bytes())?;
             } else {
                 self.plain(&name)?;
             }

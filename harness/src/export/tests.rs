@@ -47,6 +47,39 @@ fn no_copy_is_made_inside_the_course() {
     assert!(!inside.exists());
 }
 
+/// Without a file that a manifest names, cargo compiles nothing of the copy, and its other commands
+/// do not say so.
+#[test]
+fn every_file_that_a_manifest_names_is_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    exported(&copy).unwrap();
+    let manifests = files(&copy).into_iter();
+    let manifests = manifests.filter(|file| file.ends_with("Cargo.toml"));
+    let mut named = 0;
+    for file in manifests {
+        let text = fs::read_to_string(&file).unwrap();
+        let manifest: toml_edit::DocumentMut = text.parse().unwrap();
+        for (kind, place) in [
+            ("bin", "src/bin"),
+            ("test", "tests"),
+            ("bench", "benches"),
+            ("example", "examples"),
+        ] {
+            let targets = manifest.get(kind).and_then(|all| all.as_array_of_tables());
+            for target in targets.into_iter().flatten() {
+                let word = |key: &str| target.get(key).and_then(|value| value.as_str());
+                let inferred = || format!("{place}/{}.rs", word("name").unwrap());
+                let path = word("path").map_or_else(inferred, str::to_owned);
+                let package = file.parent().unwrap();
+                assert!(package.join(&path).is_file(), "{}: {path}", file.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 2, "{named}");
+}
+
 #[test]
 fn nothing_of_a_solution_is_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
