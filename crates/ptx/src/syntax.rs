@@ -31,6 +31,17 @@ pub(crate) enum Item<'a> {
     Function(Function<'a>),
 }
 
+/// The linking directive of an item (PTX ISA, "Linking Directives"). Without one it is private to
+/// its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linkage {
+    Private,
+    Visible,
+    Weak,
+    Common,
+    Extern,
+}
+
 /// The state space of a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {

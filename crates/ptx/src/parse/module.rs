@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Result};
 use super::{statement, variable};
 use crate::error::{ErrorKind, Problem};
 use crate::lex::Tok;
-use crate::syntax::{Function, Item, ModuleSyntax, Name};
+use crate::syntax::{Function, Item, Linkage, ModuleSyntax, Name};
 
 pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
     let mut module = ModuleSyntax {
@@ -14,40 +14,9 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
     loop {
         match c.tok() {
             Tok::End => return Ok(module),
-            Tok::Dot("target") => {
-                c.bump();
-                loop {
-                    let target = c.word("a target architecture")?;
-                    known_target(target)?;
-                    module.target.push(target.text);
-                    if !c.eat(',') {
-                        break;
-                    }
-                }
-            }
-            Tok::Dot("address_size") => {
-                c.bump();
-                let pos = c.pos();
-                match c.int_u32("64")? {
-                    64 => {}
-                    32 => {
-                        let message = "modules with 32-bit addresses are not supported, as on devices from \
-                                       sm_90 on; compile for 64-bit addresses (`nvcc -m64`)";
-                        return Err(Problem::invalid(pos, message));
-                    }
-                    bits => {
-                        let message = format!("address size {bits}: expected 64");
-                        return Err(Problem::invalid(pos, message));
-                    }
-                }
-            }
-            Tok::Dot("alias") => {
-                c.bump();
-                let name = c.word("a function name")?;
-                c.punct(',')?;
-                module.aliases.push((name, c.word("a function name")?));
-                c.punct(';')?;
-            }
+            Tok::Dot("target") => target(c, &mut module.target)?,
+            Tok::Dot("address_size") => address_size(c)?,
+            Tok::Dot("alias") => module.aliases.push(alias(c)?),
             Tok::Dot("file") => module.files.push(file(c)?),
             Tok::Dot("loc") => {
                 statement::loc(c)?;
@@ -63,8 +32,49 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
     }
 }
 
+/// `.target name, ..`.
+pub(super) fn target<'a>(c: &mut Cursor<'_, 'a>, into: &mut Vec<&'a str>) -> Result<()> {
+    c.bump();
+    loop {
+        let target = c.word("a target architecture")?;
+        known_target(target)?;
+        into.push(target.text);
+        if !c.eat(',') {
+            return Ok(());
+        }
+    }
+}
+
+/// `.address_size 64`.
+pub(super) fn address_size(c: &mut Cursor<'_, '_>) -> Result<()> {
+    c.bump();
+    let pos = c.pos();
+    match c.int_u32("64")? {
+        64 => Ok(()),
+        32 => {
+            let message = "modules with 32-bit addresses are not supported, as on devices from \
+                           sm_90 on; compile for 64-bit addresses (`nvcc -m64`)";
+            Err(Problem::invalid(pos, message))
+        }
+        bits => {
+            let message = format!("address size {bits}: expected 64");
+            Err(Problem::invalid(pos, message))
+        }
+    }
+}
+
+/// `.alias name, function;`.
+pub(super) fn alias<'a>(c: &mut Cursor<'_, 'a>) -> Result<(Name<'a>, Name<'a>)> {
+    c.bump();
+    let name = c.word("a function name")?;
+    c.punct(',')?;
+    let function = c.word("a function name")?;
+    c.punct(';')?;
+    Ok((name, function))
+}
+
 /// `.version major.minor`: lexed as a decimal, so the digits are read from the text.
-fn version(c: &mut Cursor<'_, '_>) -> Result<(u32, u32)> {
+pub(super) fn version(c: &mut Cursor<'_, '_>) -> Result<(u32, u32)> {
     if !c.eat_dot("version") {
         return Err(c.expected("`.version`"));
     }
@@ -131,7 +141,7 @@ fn known_target(target: Name) -> Result<()> {
 }
 
 /// `.file number "path" [, time, size]`.
-fn file<'a>(c: &mut Cursor<'_, 'a>) -> Result<(u32, &'a str)> {
+pub(super) fn file<'a>(c: &mut Cursor<'_, 'a>) -> Result<(u32, &'a str)> {
     c.bump();
     let number = c.int_u32("a file number")?;
     let Tok::Str(path) = c.tok() else {
@@ -145,7 +155,7 @@ fn file<'a>(c: &mut Cursor<'_, 'a>) -> Result<(u32, &'a str)> {
 }
 
 /// `.section name { .. }`: debug information, not read.
-fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
+pub(super) fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
     c.bump();
     while matches!(
         c.tok(),
@@ -158,22 +168,38 @@ fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
 
 /// A variable or a function, behind its linkage.
 fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut ModuleSyntax<'a>) -> Result<()> {
-    let mut is_extern = false;
+    let linkage = linkage(c);
+    match c.tok() {
+        Tok::Dot(kind @ ("func" | "entry")) => {
+            c.bump();
+            let function = function(c, kind == "entry")?;
+            module.items.push(Item::Function(function));
+            Ok(())
+        }
+        Tok::Dot("global" | "const" | "shared") => {
+            let is_extern = linkage == Linkage::Extern;
+            variable::declaration(c, is_extern, |v| module.items.push(Item::Variable(v)))
+        }
+        _ => Err(c.expected(AFTER_LINKAGE)),
+    }
+}
+
+/// The directives of an item, behind those of its linkage.
+pub(super) const AFTER_LINKAGE: &str = "`.func`, `.entry`, `.global`, `.const` or `.shared`";
+
+/// The linking directives in front of an item, any number of them.
+pub(super) fn linkage(c: &mut Cursor<'_, '_>) -> Linkage {
+    let mut linkage = Linkage::Private;
     loop {
-        match c.tok() {
-            Tok::Dot("extern") => is_extern = true,
-            Tok::Dot("visible" | "weak" | "common") => {}
-            Tok::Dot(kind @ ("func" | "entry")) => {
-                c.bump();
-                let function = function(c, kind == "entry")?;
-                module.items.push(Item::Function(function));
-                return Ok(());
-            }
-            Tok::Dot("global" | "const" | "shared") => {
-                variable::declaration(c, is_extern, |v| module.items.push(Item::Variable(v)))?;
-                return Ok(());
-            }
-            _ => return Err(c.expected("`.func`, `.entry`, `.global`, `.const` or `.shared`")),
+        let found = match c.tok() {
+            Tok::Dot("extern") => Linkage::Extern,
+            Tok::Dot("visible") => Linkage::Visible,
+            Tok::Dot("weak") => Linkage::Weak,
+            Tok::Dot("common") => Linkage::Common,
+            _ => return linkage,
+        };
+        if linkage != Linkage::Extern {
+            linkage = found;
         }
         c.bump();
     }
@@ -181,6 +207,31 @@ fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut ModuleSyntax<'a>) -> Result<()>
 
 /// A `.func` or `.entry`, from behind that keyword to its body's end or its semicolon.
 fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>> {
+    let (mut function, has_body) = declared_function(c, is_kernel)?;
+    if has_body {
+        let open = c.mark();
+        function.body = Some(match statement::body(c) {
+            Ok(body) => body,
+            // A wrong body costs its function only, if its end can be found.
+            Err(problem) => {
+                c.reset(open);
+                if c.skip_braces().is_err() {
+                    return Err(problem);
+                }
+                function.refused = Some(problem);
+                Vec::new()
+            }
+        });
+    }
+    Ok(function)
+}
+
+/// A `.func` or `.entry`, from behind that keyword to the brace of its body, or to behind its
+/// semicolon; whether it has a body.
+pub(super) fn declared_function<'a>(
+    c: &mut Cursor<'_, 'a>,
+    is_kernel: bool,
+) -> Result<(Function<'a>, bool)> {
     c.attributes()?;
     let returns = variable::parameters(c)?;
     let name = c.word("a function name")?;
@@ -206,31 +257,16 @@ fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>>
             Tok::Dot("func" | "entry" | "global" | "const" | "visible" | "extern" | "weak")
                 if !is_kernel =>
             {
-                return Ok(function);
+                return Ok((function, false));
             }
             Tok::Dot(directive) => {
                 performance(c, directive, &mut function)?;
             }
             Tok::Punct(';') => {
                 c.bump();
-                return Ok(function);
+                return Ok((function, false));
             }
-            Tok::Punct('{') => {
-                let open = c.mark();
-                function.body = Some(match statement::body(c) {
-                    Ok(body) => body,
-                    // A wrong body costs its function only, if its end can be found.
-                    Err(problem) => {
-                        c.reset(open);
-                        if c.skip_braces().is_err() {
-                            return Err(problem);
-                        }
-                        function.refused = Some(problem);
-                        Vec::new()
-                    }
-                });
-                return Ok(function);
-            }
+            Tok::Punct('{') => return Ok((function, true)),
             _ => return Err(c.expected("`{`, `;` or a performance directive")),
         }
     }
