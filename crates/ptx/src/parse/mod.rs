@@ -6,10 +6,13 @@
 //! - `instruction`: guard, opcode, modifiers, operands;
 //! - `statement`: the statements of a body;
 //! - `module`: directives at the top level;
+//! - `declarations`: those of a text, with their tokens, for a reader that edits it;
 //! - `outline`: kernels and their instructions, of a text that need not parse otherwise.
 
 mod constant;
 mod cursor;
+#[expect(dead_code, reason = "the linker of texts that follows reads them")]
+pub(crate) mod declarations;
 mod instruction;
 mod module;
 pub(crate) mod outline;

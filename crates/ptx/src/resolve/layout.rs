@@ -49,6 +49,11 @@ pub(super) fn byte_count(pos: Pos, what: &'static str, value: u64) -> Result<u32
     Ok(value as u32)
 }
 
+/// Size in bytes of a variable of a module; 0 for an array whose length is open.
+pub(crate) fn declared_size(v: &syntax::Variable<'_>, space: Space) -> Result<u32, Problem> {
+    Ok(variable(v, space)?.size)
+}
+
 /// A `.global` or `.const` variable, without its initialiser.
 pub(super) fn variable(v: &syntax::Variable<'_>, space: Space) -> Result<Variable, Problem> {
     let mut size = size(v)?;
@@ -89,7 +94,7 @@ pub struct Signature {
 }
 
 /// Lays out parameters in order, each at its own alignment.
-pub(super) fn signature(
+pub(crate) fn signature(
     params: &[syntax::Variable<'_>],
     returns: &[syntax::Variable<'_>],
 ) -> Result<Signature, Problem> {

@@ -17,6 +17,7 @@ mod shared;
 
 pub use body::{Body, Instruction, Named, VectorReg};
 pub use layout::Signature;
+pub(crate) use layout::{declared_size, signature};
 
 use std::collections::HashMap;
 
