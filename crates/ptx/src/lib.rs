@@ -10,6 +10,8 @@
 //! [`kernels`] tells the kernels of any text that an assembler takes, also of one with what
 //! [`Program::read`] does not model.
 //!
+//! [`link()`] makes one text of several, as a GPU's linker does.
+//!
 //! [`Function::check_shape`] checks the shape of a launch, [`Function::check_args`] its arguments.
 //!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
@@ -55,7 +57,6 @@ mod edit;
 mod error;
 mod launch;
 mod lex;
-#[expect(dead_code, reason = "the part that writes the linked text follows")]
 mod link;
 mod parse;
 mod program;
@@ -67,6 +68,7 @@ pub use args::{ArgType, ArgsError, Element};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};
+pub use link::{LinkError, LinkPart, link};
 pub use parse::outline::{KernelText, capability, directive, kernels};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature, VectorReg};

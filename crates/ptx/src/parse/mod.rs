@@ -11,7 +11,6 @@
 
 mod constant;
 mod cursor;
-#[expect(dead_code, reason = "the linker of texts that follows reads them")]
 pub(crate) mod declarations;
 mod instruction;
 mod module;
