@@ -4,3 +4,4 @@ mod common;
 mod compilers;
 mod errors;
 mod layout;
+mod link;
