@@ -60,7 +60,8 @@
 //!   number of host threads.
 //! - **The driver's functions:** kernels print by `vprintf`, and [`Machine::take_printed`] gives
 //!   the text. A failed assertion (`__assertfail`) is a fault with its message. `malloc` and `free`
-//!   work on a heap of 8 MiB. The blocks of any launch can meet (`%envreg1`, `%envreg2`).
+//!   work on a heap of 8 MiB. The blocks of any launch can meet (`%envreg1`, `%envreg2`, and
+//!   `cudaCGSynchronize` of CUDA's device runtime). A launch from a kernel is refused by name.
 //! - An instruction that is not modelled is a fault only where a thread reaches it
 //!   ([`Executable::unsupported`] lists them). A wrong body costs its own function only.
 //!
@@ -125,6 +126,7 @@ mod config;
 mod convergence;
 mod coresident;
 mod counts;
+mod device_runtime;
 mod exact;
 mod executable;
 mod fault;
@@ -162,6 +164,7 @@ pub use counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     LaunchReport, LineCounts, SharedTraffic,
 };
+pub use device_runtime::{Provider, provider};
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
     Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, LaunchError, Lifetime, Location,

@@ -9,6 +9,7 @@ use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
 use crate::convergence::stay_together;
 use crate::counts::InstructionClass;
+use crate::device_runtime::with_cooperative_groups;
 use crate::frame::{Exchange, FunctionCode};
 use crate::instructions::{self, Decoded};
 use crate::position::{CodePosition, Positions, look_ahead};
@@ -53,6 +54,7 @@ impl Executable {
     /// declare, or has an instruction of a form that PTX does not have; inside bodies, if no kernel
     /// is left that could run.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
+        let source = &*with_cooperative_groups(source);
         let mut builder = Builder::default();
         // Where a generic address may lie.
         let spaces = Spaces {

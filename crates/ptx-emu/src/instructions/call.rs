@@ -8,6 +8,7 @@ use ptx::{
 use super::system_call::{System, SystemCall};
 use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
+use crate::device_runtime;
 use crate::fault::{FaultKind, Stop};
 use crate::frame::{Constant, FrameBuilder};
 use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
@@ -314,9 +315,11 @@ impl Call {
                 }
                 let name = &function.name;
                 let refused = runner.launch.program.functions.get(index as usize);
-                let reason = match refused.and_then(|other| other.refused.as_deref()) {
-                    Some(error) => format!("call of `{name}`, which cannot run: {error}"),
-                    None => format!("call of `{name}`, which the module does not define"),
+                let error = refused.and_then(|other| other.refused.as_deref());
+                let reason = match (error, device_runtime::refusal(name)) {
+                    (Some(error), _) => format!("call of `{name}`, which cannot run: {error}"),
+                    (None, Some(why)) => format!("call of `{name}`: {why}"),
+                    (None, None) => format!("call of `{name}`, which the module does not define"),
                 };
                 return Err(runner.unsupported(warp.first_thread(at.active), at.pc, &reason));
             }

@@ -99,3 +99,62 @@ fn reserved_shared_memory_lies_behind_the_block_s() {
     .out();
     assert_eq!(out[..4], [1, 2, 3, 260]);
 }
+
+const COOPERATIVE_GROUPS: &str =
+    ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);";
+
+/// `this_grid().sync()` by the device runtime, as Numba compiles it; the error is in `%r5`.
+fn synchronize(scope: u32) -> String {
+    format!(
+        "{{ .param .b32 s; .param .b64 h; st.param.b32 [s], {scope}; call.uni (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %rd5, [h]; }}
+         {{ .param .b64 h; .param .b32 f; .param .b32 e; st.param.b64 [h], %rd5; st.param.b32 [f], 0;
+            call.uni (e), cudaCGSynchronize, (h, f); ld.param.b32 %r5, [e]; }}"
+    )
+}
+
+#[test]
+fn the_blocks_of_a_grid_meet_by_the_device_runtime() {
+    let sync = synchronize(1);
+    // Each block writes its word and reads that of the next, twice.
+    let body = format!(
+        "add.u32 %r11, %r3, 32; rem.u32 %r11, %r11, 128; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd6, %rd1, %rd6;
+         st.global.u32 [%rd3], %r3; {sync} ld.global.u32 %r12, [%rd6];
+         {sync} add.u32 %r12, %r12, %r5; st.global.u32 [%rd3], %r12; {sync} ld.global.u32 %r13, [%rd6]; st.global.u32 [%rd3+512], %r13;"
+    );
+    let launch = crate::common::launch(&body)
+        .module_scope(COOPERATIVE_GROUPS)
+        .grid(4)
+        .out_words(256);
+    let expected: Vec<u32> = (0..128).map(|i| (i + 64) % 128).collect();
+    assert_eq!(launch.out()[128..], expected);
+    let other_scope =
+        crate::common::launch(&format!("{} st.global.u32 [%rd3], %r5;", synchronize(2)));
+    assert_eq!(
+        other_scope.module_scope(COOPERATIVE_GROUPS).out()[..32],
+        [999; 32]
+    );
+}
+
+#[test]
+fn a_block_that_stays_away_is_told() {
+    let fault = launch(&format!(
+        "mov.u32 %r6, %ctaid.x; setp.eq.u32 %p1, %r6, 0; @%p1 ret; {}",
+        synchronize(1)
+    ))
+    .module_scope(COOPERATIVE_GROUPS)
+    .grid(4)
+    .fault();
+    assert!(fault.starts_with("deadlock: the 3 blocks"), "{fault}");
+}
+
+#[test]
+fn a_launch_from_a_kernel_is_refused_by_name() {
+    let fault = launch("{ .param .b64 b; .param .b64 r; st.param.b64 [b], %rd1; call.uni (r), __cudaCDP2GetParameterBufferV2, (b); ld.param.b64 %rd5, [r]; }")
+        .module_scope(".extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f);")
+        .fault();
+    assert!(
+        fault.contains("`__cudaCDP2GetParameterBufferV2`: dynamic parallelism"),
+        "{fault}"
+    );
+}
