@@ -13,7 +13,7 @@ pub(super) struct Text<'a> {
     pub source: &'a str,
     pub tokens: Vec<Token<'a>>,
     pub declarations: Declarations<'a>,
-    /// What it declares, in the order of first mention.
+    /// Its symbols, in the order of first mention.
     pub symbols: Vec<Symbol<'a>>,
     /// Linked only where it defines what others lack.
     pub on_demand: bool,

@@ -51,7 +51,7 @@ pub(super) fn write(texts: &[Text<'_>], definitions: &Definitions<'_>, header: &
     linked
 }
 
-/// What becomes of the tokens of a text.
+/// The changes to the tokens of a text.
 struct Edits<'t, 'a> {
     text: &'t Text<'a>,
     deleted: Vec<bool>,
@@ -112,7 +112,7 @@ impl<'t, 'a> Edits<'t, 'a> {
     }
 }
 
-/// What the parts have together, as far as they are written.
+/// The state that the parts have together, as far as they are written.
 struct Shared<'a> {
     /// Names that no later text may use for something of its own.
     taken: HashSet<&'a str>,
@@ -152,7 +152,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Leaves the definition of each shared symbol, and what must stand in front of it.
+    /// Leaves the definition of each shared symbol, and the declaration in front of it.
     fn choose_definitions(
         &mut self,
         edits: &mut Edits<'_, 'a>,

@@ -10,7 +10,7 @@ use crate::resolve::{declared_size, signature};
 use crate::syntax::{Function, Linkage, Storage, Variable};
 use crate::types::Space;
 
-/// What a text declares. A range is one of tokens.
+/// The declarations of a text. A range is one of tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Declarations<'a> {
     pub version: (u32, u32),
