@@ -1,61 +1,13 @@
-//! Takes the PTX out of what a program loads: a text, or a fat binary as nvcc makes it.
-//!
-//! A fat binary is a header (magic, version, header's size, size of the rest) and entries. An entry
-//! is a header (kind, version, header's size, sizes of the content, architecture, flags) and its
-//! content, which may be compressed. Executables hold the address of one in a wrapper. The layout
-//! is that of NVIDIA's `fatbinary_section.h`, and of the `dark_api` crate of ZLUDA.
+//! Takes the PTX out of what a program loads: a text, or a fat binary. Executables hold the address
+//! of one in a wrapper.
 
 use std::ffi::{CStr, c_void};
-use std::io::Read;
 
-use crate::settings::Settings;
+use crate::fat_binary::{FAT_BINARY, of_fat_binary, of_text};
+use crate::no_ptx::NoPtx;
 
 /// `__fatBinC_Wrapper_t`.
 const WRAPPER: u32 = 0x4662_43b1;
-/// The magic number of a fat binary.
-const FAT_BINARY: u32 = 0xba55_ed50;
-/// Kinds of entries.
-const PTX: u16 = 1;
-const ELF: u16 = 2;
-/// Flags of an entry that is compressed.
-const LZ4: u64 = 0x2000;
-const ZSTD: u64 = 0x8000;
-/// The most that is decompressed, in bytes.
-const MAX_BYTES: usize = 1 << 30;
-
-/// The reason why an image has no PTX.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoPtx {
-    /// Machine code alone, for these architectures.
-    MachineCode(Vec<u32>),
-    /// Another kind of content.
-    Unknown(String),
-    /// Device code that must be linked.
-    Relocatable,
-    /// A compressed entry that does not decompress.
-    Corrupt(String),
-}
-
-impl std::fmt::Display for NoPtx {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::MachineCode(architectures) => {
-                f.write_str("it has machine code (SASS)")?;
-                for (number, sm) in architectures.iter().enumerate() {
-                    write!(f, "{} sm_{sm}", if number == 0 { " for" } else { "," })?;
-                }
-                f.write_str(
-                    " and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
-                )
-            }
-            Self::Unknown(what) => write!(f, "it is not PTX and not a fat binary: {what}"),
-            Self::Relocatable => f.write_str(
-                "its device code is linked from several parts (`nvcc -rdc=true`), which is not supported",
-            ),
-            Self::Corrupt(what) => write!(f, "a compressed entry of its fat binary: {what}"),
-        }
-    }
-}
 
 /// The PTX of an image.
 ///
@@ -128,110 +80,10 @@ unsafe fn magic(image: *const u8) -> Option<u32> {
     Some(u32::from_le_bytes(bytes))
 }
 
-fn of_text(bytes: &[u8]) -> Result<String, NoPtx> {
-    let text = String::from_utf8_lossy(bytes);
-    let text = text.trim_end_matches('\0');
-    if text.contains(".version") && text.contains(".target") {
-        return Ok(text.to_owned());
-    }
-    let start: String = text.chars().take(20).collect();
-    Err(NoPtx::Unknown(format!("it begins with {start:?}")))
-}
-
-/// An entry of a fat binary.
-struct Entry<'a> {
-    kind: u16,
-    architecture: u32,
-    flags: u64,
-    uncompressed: usize,
-    /// As it lies there, perhaps with padding behind.
-    content: &'a [u8],
-    compressed: usize,
-}
-
-fn of_fat_binary(whole: &[u8]) -> Result<String, NoPtx> {
-    let entries =
-        entries(whole).ok_or_else(|| NoPtx::Unknown("a fat binary that is cut off".into()))?;
-    let texts = entries.iter().filter(|entry| entry.kind == PTX);
-    let (major, minor) = Settings::get().capability();
-    // The newest that the device can compile; if all are too new, the oldest of these.
-    let chosen = texts.max_by_key(|entry| match entry.architecture {
-        known if known <= 10 * major + minor => i64::from(known),
-        newer => -i64::from(newer),
-    });
-    let Some(entry) = chosen else {
-        let machine = entries.iter().filter(|entry| entry.kind == ELF);
-        return Err(NoPtx::MachineCode(
-            machine.map(|entry| entry.architecture).collect(),
-        ));
-    };
-    of_text(&content(entry)?)
-}
-
-/// The entries; `None` if they go beyond the end.
-fn entries(whole: &[u8]) -> Option<Vec<Entry<'_>>> {
-    let number = |bytes: &[u8], at: usize, size: usize| {
-        let field = bytes.get(at..at + size)?;
-        Some(
-            field
-                .iter()
-                .rev()
-                .fold(0u64, |number, byte| number << 8 | u64::from(*byte)),
-        )
-    };
-    let mut rest = whole.get(number(whole, 6, 2)? as usize..)?;
-    let mut entries = Vec::new();
-    while rest.len() >= 48 {
-        let header = number(rest, 4, 4)? as usize;
-        let size = number(rest, 8, 4)? as usize;
-        let compressed = number(rest, 16, 4)? as usize;
-        let bytes = size.max(compressed);
-        entries.push(Entry {
-            kind: number(rest, 0, 2)? as u16,
-            architecture: number(rest, 28, 4)? as u32,
-            flags: number(rest, 40, 8)?,
-            uncompressed: number(rest, 56, 8).unwrap_or(0) as usize,
-            content: rest.get(header..header + bytes)?,
-            compressed,
-        });
-        rest = &rest[header + bytes..];
-    }
-    Some(entries)
-}
-
-/// The content of an entry, decompressed.
-fn content(entry: &Entry<'_>) -> Result<Vec<u8>, NoPtx> {
-    let corrupt = |error: &dyn std::fmt::Display| NoPtx::Corrupt(error.to_string());
-    let packed = match entry.compressed {
-        0 => entry.content,
-        bytes => &entry.content[..bytes],
-    };
-    if entry.flags & (LZ4 | ZSTD) == 0 {
-        return Ok(entry.content.to_vec());
-    }
-    if entry.uncompressed > MAX_BYTES {
-        return Err(corrupt(&format!(
-            "it says that it has {} bytes",
-            entry.uncompressed
-        )));
-    }
-    if entry.flags & LZ4 != 0 {
-        return lz4_flex::block::decompress(packed, entry.uncompressed.max(1024))
-            .map_err(|error| corrupt(&error));
-    }
-    let mut bytes = Vec::new();
-    let decoder =
-        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| corrupt(&error))?;
-    decoder
-        .take(MAX_BYTES as u64)
-        .read_to_end(&mut bytes)
-        .map_err(|error| corrupt(&error))?;
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fat_binary::{ELF, LZ4, PTX, ZSTD};
 
     const TEXT: &str = ".version 8.0\n.target sm_80\n";
 

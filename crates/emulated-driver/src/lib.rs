@@ -43,7 +43,7 @@
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
-//! | `image.rs` | takes the PTX out of what a program loads |
+//! | `image.rs`, `fat_binary.rs` | take the PTX out of what a program loads |
 //!
 //! Imports go one way: `api` uses `driver`, which uses `objects`.
 //!
@@ -65,8 +65,10 @@ mod api;
 mod caller;
 mod code;
 mod driver;
+mod fat_binary;
 mod host;
 mod image;
+mod no_ptx;
 mod objects;
 mod record;
 mod report;

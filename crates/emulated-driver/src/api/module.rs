@@ -10,7 +10,8 @@ use crate::call::{put, put_if_wanted, text};
 use crate::code::{Code, Outcome};
 use crate::driver::context::current;
 use crate::driver::{with, with_context};
-use crate::image::{self, NoPtx};
+use crate::image;
+use crate::no_ptx::NoPtx;
 use crate::objects::Handle;
 use crate::objects::module::{Library, Owner};
 use crate::report;
@@ -19,10 +20,7 @@ use crate::settings::Settings;
 /// Reads the text, and tells why it cannot be used.
 fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)> {
     let text = text.map_err(|reason| {
-        let code = match reason {
-            NoPtx::Unknown(_) | NoPtx::Corrupt(_) => Code::INVALID_IMAGE,
-            NoPtx::MachineCode(_) | NoPtx::Relocatable => Code::NO_BINARY_FOR_GPU,
-        };
+        let code = reason.code();
         let told = format!("a module cannot be loaded: {reason}");
         report::unsupported(report::Need::Module, &told);
         (code, told)

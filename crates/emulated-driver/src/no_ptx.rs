@@ -1,0 +1,47 @@
+//! Why an image, or a part of what is linked, has no PTX that can be used.
+
+use crate::code::Code;
+
+/// The reason why an image has no PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoPtx {
+    /// Machine code alone, for these architectures.
+    MachineCode(Vec<u32>),
+    /// Another kind of content.
+    Unknown(String),
+    /// Device code that must be linked.
+    Relocatable,
+    /// A compressed entry that does not decompress.
+    Corrupt(String),
+}
+
+impl std::fmt::Display for NoPtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::MachineCode(architectures) => {
+                f.write_str("it has machine code (SASS)")?;
+                for (number, sm) in architectures.iter().enumerate() {
+                    write!(f, "{} sm_{sm}", if number == 0 { " for" } else { "," })?;
+                }
+                f.write_str(
+                    " and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
+                )
+            }
+            Self::Unknown(what) => write!(f, "it is not PTX and not a fat binary: {what}"),
+            Self::Relocatable => f.write_str(
+                "its device code is linked from several parts (`nvcc -rdc=true`), which is not supported",
+            ),
+            Self::Corrupt(what) => write!(f, "a compressed entry of its fat binary: {what}"),
+        }
+    }
+}
+
+impl NoPtx {
+    /// The driver's error.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Unknown(_) | Self::Corrupt(_) => Code::INVALID_IMAGE,
+            Self::MachineCode(_) | Self::Relocatable => Code::NO_BINARY_FOR_GPU,
+        }
+    }
+}
