@@ -9,6 +9,7 @@ mod device;
 mod event;
 mod graph;
 mod handshake;
+mod jit_log;
 mod launch;
 mod link;
 mod memory;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ptx_emu::Executable;
 
+use super::jit_log::JitLog;
 use crate::call::{put, put_if_wanted, text};
 use crate::code::{Code, Outcome};
 use crate::driver::context::current;
@@ -116,50 +117,6 @@ pub(crate) unsafe fn load_image(image: *const c_void) -> Outcome<Handle> {
     load(unsafe { image::ptx(image) }).map_err(|(code, _)| code)
 }
 
-/// The options of `CUjit_option` that name a buffer for errors, and its size.
-const ERROR_LOG: c_uint = 5;
-const ERROR_LOG_BYTES: c_uint = 6;
-/// The option of `CUjit_option` for the size of the buffer for messages.
-const INFO_LOG_BYTES: c_uint = 4;
-
-/// Writes why a module cannot be loaded where the options say.
-///
-/// # Safety
-///
-/// There are `count` options with their values, as `cuModuleLoadDataEx` documents them.
-unsafe fn put_log(told: &str, count: c_uint, options: *const c_uint, values: *mut *mut c_void) {
-    let (mut log, mut room) = (std::ptr::null_mut::<u8>(), 0);
-    for index in 0..count as usize {
-        // SAFETY: the caller promises it.
-        let (option, value) = unsafe { (options.add(index).read(), values.add(index)) };
-        match option {
-            // SAFETY: the value of this option is the address of the buffer.
-            ERROR_LOG => log = unsafe { value.read() }.cast(),
-            // SAFETY: the value of this option is the size of the buffer.
-            ERROR_LOG_BYTES => room = unsafe { value.read() } as usize,
-            // SAFETY: the size that was written replaces the room.
-            INFO_LOG_BYTES => unsafe { value.write(std::ptr::null_mut()) },
-            _ => {}
-        }
-    }
-    let kept = told.len().min(room.saturating_sub(1));
-    if !log.is_null() && room > 0 {
-        // SAFETY: the buffer has room for `kept` bytes and a NUL.
-        unsafe {
-            log.copy_from_nonoverlapping(told.as_ptr(), kept);
-            log.add(kept).write(0);
-        }
-    }
-    for index in 0..count as usize {
-        // SAFETY: the index is below `count`; the size that was written replaces the room.
-        unsafe {
-            if options.add(index).read() == ERROR_LOG_BYTES {
-                values.add(index).write(kept as *mut c_void);
-            }
-        }
-    }
-}
-
 driver_api! {
     fn cuModuleLoad(to: *mut Handle, path: *const c_char) {
         put(to, load(read(&text(path)?)?).map_err(|(code, _)| code)?)
@@ -170,8 +127,9 @@ driver_api! {
         if image.is_null() {
             return Err(Code::INVALID_VALUE);
         }
+        let log = JitLog::of(count, options, values);
         let loaded = load(image::ptx(image));
-        put_log(loaded.as_ref().err().map_or("", |(_, told)| told), count, options, values);
+        log.put(loaded.as_ref().err().map_or("", |(_, told)| told));
         put(to, loaded.map_err(|(code, _)| code)?)
     }
     fn cuModuleUnload(module: Handle) { with(|driver| driver.unload(module)) }
