@@ -3,8 +3,9 @@
 
 use std::ffi::{CStr, c_void};
 
-use crate::fat_binary::{FAT_BINARY, of_fat_binary, of_text};
+use crate::fat_binary::{FatBinary, MAGIC, of_text};
 use crate::no_ptx::NoPtx;
+use crate::parts::Parts;
 
 /// `__fatBinC_Wrapper_t`.
 const WRAPPER: u32 = 0x4662_43b1;
@@ -20,27 +21,21 @@ pub(crate) unsafe fn ptx(image: *const c_void) -> Result<String, NoPtx> {
     match magic {
         Some(WRAPPER) => {
             // SAFETY: a wrapper has these fields.
-            let (version, data) = unsafe {
+            let (version, data, linked) = unsafe {
                 let fields = image.cast::<u32>();
                 let pointers = image.cast::<u8>().add(8).cast::<*const c_void>();
-                (fields.add(1).read_unaligned(), pointers.read_unaligned())
+                let pointer = |index| pointers.add(index).read_unaligned();
+                (fields.add(1).read_unaligned(), pointer(0), pointer(1))
             };
             match version {
                 // SAFETY: the wrapper points to a fat binary.
                 1 => unsafe { ptx(data) },
-                _ => Err(NoPtx::Relocatable),
+                // SAFETY: the wrapper points to the addresses of those that are linked.
+                _ => unsafe { linked_ptx(linked.cast()) },
             }
         }
-        Some(FAT_BINARY) => {
-            // SAFETY: a fat binary's header tells its size.
-            let whole = unsafe {
-                let start = image.cast::<u8>();
-                let header = start.add(6).cast::<u16>().read_unaligned();
-                let rest = start.add(8).cast::<u64>().read_unaligned();
-                std::slice::from_raw_parts(start, header as usize + rest as usize)
-            };
-            of_fat_binary(whole)
-        }
+        // SAFETY: it is a fat binary.
+        Some(MAGIC) => FatBinary::read(unsafe { whole(image.cast()) })?.ptx(),
         Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
         _ => {
             // SAFETY: what is none of these is a text.
@@ -50,13 +45,50 @@ pub(crate) unsafe fn ptx(image: *const c_void) -> Result<String, NoPtx> {
     }
 }
 
+/// The bytes of a fat binary.
+///
+/// # Safety
+///
+/// There is one.
+unsafe fn whole<'a>(start: *const u8) -> &'a [u8] {
+    // SAFETY: a fat binary's header tells its size.
+    unsafe {
+        let header = start.add(6).cast::<u16>().read_unaligned();
+        let rest = start.add(8).cast::<u64>().read_unaligned();
+        std::slice::from_raw_parts(start, header as usize + rest as usize)
+    }
+}
+
+/// The PTX of a program of `nvcc -rdc=true`: it has the fat binary of each of its source files, and
+/// of the libraries' that it links, beside one of the linked machine code.
+///
+/// # Safety
+///
+/// They are addresses of fat binaries, and a null at the end; or there are none.
+unsafe fn linked_ptx(mut addresses: *const *const u8) -> Result<String, NoPtx> {
+    let mut parts = Parts::default();
+    while !addresses.is_null() {
+        // SAFETY: the last is null.
+        let address = unsafe { addresses.read_unaligned() };
+        if address.is_null() {
+            break;
+        }
+        let name = format!("number {}", parts.count() + 1);
+        // SAFETY: each is the address of a fat binary.
+        parts.add_fat_binary(&name, unsafe { whole(address) })?;
+        // SAFETY: this one was not the last.
+        addresses = unsafe { addresses.add(1) };
+    }
+    parts.link()
+}
+
 /// The PTX of the content of a file.
 pub(crate) fn of_file(content: &[u8]) -> Result<String, NoPtx> {
     match content
         .first_chunk()
         .map(|magic| u32::from_le_bytes(*magic))
     {
-        Some(FAT_BINARY) => of_fat_binary(content),
+        Some(MAGIC) => FatBinary::read(content)?.ptx(),
         Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
         _ => of_text(content),
     }
@@ -83,37 +115,9 @@ unsafe fn magic(image: *const u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fat_binary::{ELF, LZ4, PTX, ZSTD};
+    use crate::fat_binary::{ELF, LZ4, PTX, ZSTD, fat_binary};
 
     const TEXT: &str = ".version 8.0\n.target sm_80\n";
-
-    /// A fat binary with entries of these kinds, architectures, flags and contents.
-    fn fat_binary(entries: &[(u16, u32, u64, &[u8], usize)]) -> Vec<u8> {
-        let mut rest = Vec::new();
-        for (kind, architecture, flags, content, uncompressed) in entries {
-            let is_packed = *flags != 0;
-            let mut header = [0u8; 64];
-            header[..2].copy_from_slice(&kind.to_le_bytes());
-            header[2..4].copy_from_slice(&0x101u16.to_le_bytes());
-            header[4..8].copy_from_slice(&64u32.to_le_bytes());
-            let padded = content.len().next_multiple_of(8);
-            header[8..12].copy_from_slice(&(padded as u32).to_le_bytes());
-            if is_packed {
-                header[16..20].copy_from_slice(&(content.len() as u32).to_le_bytes());
-            }
-            header[28..32].copy_from_slice(&architecture.to_le_bytes());
-            header[40..48].copy_from_slice(&flags.to_le_bytes());
-            header[56..].copy_from_slice(&(*uncompressed as u64).to_le_bytes());
-            rest.extend_from_slice(&header);
-            rest.extend_from_slice(content);
-            rest.resize(rest.len() + padded - content.len(), 0);
-        }
-        let mut whole = FAT_BINARY.to_le_bytes().to_vec();
-        whole.extend_from_slice(&[1, 0, 16, 0]);
-        whole.extend_from_slice(&(rest.len() as u64).to_le_bytes());
-        whole.extend_from_slice(&rest);
-        whole
-    }
 
     fn of(image: &[u8]) -> Result<String, NoPtx> {
         // SAFETY: the tests make images of these kinds.

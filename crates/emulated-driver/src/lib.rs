@@ -70,6 +70,7 @@ mod host;
 mod image;
 mod no_ptx;
 mod objects;
+mod parts;
 mod record;
 mod report;
 mod settings;

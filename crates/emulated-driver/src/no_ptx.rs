@@ -9,8 +9,12 @@ pub(crate) enum NoPtx {
     MachineCode(Vec<u32>),
     /// Another kind of content.
     Unknown(String),
-    /// Device code that must be linked.
-    Relocatable,
+    /// Code for link-time optimisation alone.
+    Intermediate,
+    /// A part of what is linked, by its name, and the reason.
+    Part(String, Box<NoPtx>),
+    /// Parts that do not go together.
+    Link(String),
     /// A compressed entry that does not decompress.
     Corrupt(String),
 }
@@ -28,9 +32,11 @@ impl std::fmt::Display for NoPtx {
                 )
             }
             Self::Unknown(what) => write!(f, "it is not PTX and not a fat binary: {what}"),
-            Self::Relocatable => f.write_str(
-                "its device code is linked from several parts (`nvcc -rdc=true`), which is not supported",
+            Self::Intermediate => f.write_str(
+                "it has code for link-time optimisation and no PTX, which the emulator runs; compile with PTX in it, without -dlto, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
             ),
+            Self::Part(name, reason) => write!(f, "its part `{name}`: {reason}"),
+            Self::Link(error) => f.write_str(error),
             Self::Corrupt(what) => write!(f, "a compressed entry of its fat binary: {what}"),
         }
     }
@@ -41,7 +47,8 @@ impl NoPtx {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Unknown(_) | Self::Corrupt(_) => Code::INVALID_IMAGE,
-            Self::MachineCode(_) | Self::Relocatable => Code::NO_BINARY_FOR_GPU,
+            Self::Part(_, reason) => reason.code(),
+            Self::MachineCode(_) | Self::Intermediate | Self::Link(_) => Code::NO_BINARY_FOR_GPU,
         }
     }
 }
