@@ -187,4 +187,70 @@ mod tests {
         );
         assert!(matches!(of(b"\0"), Err(NoPtx::Unknown(_))));
     }
+
+    /// The wrapper of a program of `nvcc -rdc=true` that has these fat binaries.
+    fn of_linked(parts: &[Vec<u8>]) -> Result<String, NoPtx> {
+        let mut addresses: Vec<u64> = parts.iter().map(|part| part.as_ptr() as u64).collect();
+        addresses.push(0);
+        let machine_code = fat_binary(&[(ELF, 90, 0, b"\x7fELF", 0)]);
+        let mut wrapper = WRAPPER.to_le_bytes().to_vec();
+        wrapper.extend_from_slice(&2u32.to_le_bytes());
+        wrapper.extend_from_slice(&(machine_code.as_ptr() as u64).to_le_bytes());
+        wrapper.extend_from_slice(&(addresses.as_ptr() as u64).to_le_bytes());
+        of(&wrapper)
+    }
+
+    #[test]
+    fn the_parts_of_a_program_are_linked() {
+        let part = |body: &str| {
+            let text = format!("{TEXT}{body}\n");
+            fat_binary(&[
+                (ELF, 80, 0, b"\x7fELF", 0),
+                (PTX, 80, 0, text.as_bytes(), 0),
+            ])
+        };
+        let uses = "call.uni f; ret; }";
+        let main = part(&format!(
+            ".extern .func f();\n.visible .entry k() {{ {uses}"
+        ));
+        let other = part(".visible .func f() { ret; }");
+        let machine = fat_binary(&[(ELF, 90, 0, b"\x7fELF", 0)]);
+        let intermediate = fat_binary(&[(8, 90, 0, b"BC", 0)]);
+        let runtime = b"\x7fELF __CNPRT_VERSION_NUMBER__";
+        let runtime = fat_binary(&[(ELF, 90, 0, runtime, 0)]);
+        let said = |parts: &[&Vec<u8>]| {
+            let parts: Vec<_> = parts.iter().map(|one| (*one).clone()).collect();
+            of_linked(&parts).map_err(|reason| reason.to_string())
+        };
+        let linked = said(&[&main, &other, &runtime]).unwrap();
+        assert!(linked.contains(uses) && linked.matches(".version").count() == 1);
+        assert_eq!(
+            said(&[&main]).unwrap_err(),
+            "undefined reference to `f` in `number 1`"
+        );
+        let lacking = |reason: &str| {
+            format!(
+                "its part `number 2`: {reason}, which the emulator runs; compile with PTX in it"
+            )
+        };
+        for (second, reason) in [
+            (&machine, "it has machine code (SASS) for sm_90 and no PTX"),
+            (
+                &intermediate,
+                "it has code for link-time optimisation and no PTX",
+            ),
+        ] {
+            let told = said(&[&main, second]).unwrap_err();
+            assert!(told.starts_with(&lacking(reason)), "{told}");
+        }
+        let syncs = part(
+            ".extern .func cudaCGSynchronize();\n.visible .entry k() { call.uni cudaCGSynchronize; ret; }",
+        );
+        assert!(said(&[&syncs, &runtime]).is_ok());
+        let told = said(&[&syncs]).unwrap_err();
+        assert!(
+            told.ends_with("link libcudadevrt.a too (nvcc -lcudadevrt)"),
+            "{told}"
+        );
+    }
 }

@@ -123,3 +123,69 @@ impl Parts {
         told
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fat_binary::{ELF as MACHINE_CODE, PTX, fat_binary};
+
+    /// A text with this body.
+    fn text(body: &str) -> String {
+        format!(".version 8.0\n.target sm_80\n.address_size 64\n{body}\n")
+    }
+
+    /// The fat binary of a text.
+    fn of_text(body: &str) -> Vec<u8> {
+        fat_binary(&[(PTX, 80, 0, text(body).as_bytes(), 0)])
+    }
+
+    /// A file that begins so, and has these fat binaries in it.
+    fn file(begin: &[u8], binaries: &[Vec<u8>]) -> Vec<u8> {
+        let mut content = begin.to_vec();
+        for binary in binaries {
+            content.extend_from_slice(b"other things");
+            content.extend_from_slice(binary);
+        }
+        content
+    }
+
+    #[test]
+    fn parts_come_from_texts_objects_and_libraries() {
+        let main = text(".extern .func f();\n.visible .entry k() { call.uni f; ret; }");
+        let f = of_text(".extern .func g();\n.visible .func f() { call.uni g; ret; }");
+        let (g, unused) = (
+            of_text(".visible .func g() { ret; }"),
+            of_text(".visible .entry u() { ret; }"),
+        );
+        let machine = fat_binary(&[(MACHINE_CODE, 90, 0, b"\x7fELF", 0)]);
+        let mut parts = Parts::default();
+        parts.add("main.ptx", main.as_bytes()).unwrap();
+        parts.add("f.fatbin", &f).unwrap();
+        let library = [unused.clone(), machine.clone()];
+        parts.add("lib.a", &file(LIBRARY, &library)).unwrap();
+        assert_eq!(
+            parts.link().unwrap_err().to_string(),
+            "undefined reference to `g` in `f.fatbin`\nwithout PTX, and so not linked: lib.a"
+        );
+        parts.add("g.o", &file(ELF, &[g])).unwrap();
+        let linked = parts.link().unwrap();
+        // Of a library only what is needed.
+        assert_eq!(linked.matches(".entry").count(), 1, "{linked}");
+        parts.add("u.o", &file(ELF, &[unused])).unwrap();
+        assert_eq!(parts.link().unwrap().matches(".entry").count(), 2);
+        for (content, reason) in [
+            (
+                file(ELF, &[machine]),
+                "its part `x`: it has machine code (SASS) for sm_90",
+            ),
+            (file(ELF, &[]), "it has machine code (SASS) and no PTX"),
+            (
+                b"hello, world".to_vec(),
+                "its part `x`: it is not PTX and not a fat binary",
+            ),
+        ] {
+            let told = parts.add("x", &content).unwrap_err().to_string();
+            assert!(told.starts_with(reason), "{told}");
+        }
+    }
+}
