@@ -16,6 +16,9 @@
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.
+//! - **Several parts are linked**, those of `cuLink` and of a program of `nvcc -rdc=true`, as a
+//!   GPU's linker does (`ptx::link`): each needs PTX. Of `libcudadevrt`, the functions of
+//!   cooperative groups are there; a launch from a kernel is refused by name.
 //! - **A copy of memory that there is not is an error**, with a message, before a byte is touched.
 //!   The device's side of it is memory that kernels may access.
 //! - **Addresses are unified.** Managed and page-locked memory have one address for host and
@@ -43,7 +46,7 @@
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
-//! | `image.rs`, `fat_binary.rs` | take the PTX out of what a program loads |
+//! | `image.rs`, `fat_binary.rs`, `parts.rs` | the PTX of what a program loads; of what it links |
 //!
 //! Imports go one way: `api` uses `driver`, which uses `objects`.
 //!

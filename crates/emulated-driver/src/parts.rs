@@ -37,6 +37,10 @@ impl Parts {
     /// Adds the content of a file, of whatever kind.
     pub(crate) fn add(&mut self, name: &str, content: &[u8]) -> Result<(), NoPtx> {
         let is_library = content.starts_with(LIBRARY);
+        if is_library && name.ends_with("libcudadevrt.a") {
+            self.has_device_runtime = true;
+            return Ok(());
+        }
         if !is_library && !content.starts_with(ELF) {
             if content.starts_with(&fat_binary::MAGIC.to_le_bytes()) {
                 return self.add_fat_binary(name, content);
@@ -173,6 +177,15 @@ mod tests {
         assert_eq!(linked.matches(".entry").count(), 1, "{linked}");
         parts.add("u.o", &file(ELF, &[unused])).unwrap();
         assert_eq!(parts.link().unwrap().matches(".entry").count(), 2);
+        let syncs = text(
+            ".extern .func cudaCGSynchronize();\n.visible .entry s() { call.uni cudaCGSynchronize; ret; }",
+        );
+        parts.add("syncs.ptx", syncs.as_bytes()).unwrap();
+        let hint =
+            "link libcudadevrt.a too (nvcc -lcudadevrt)\nwithout PTX, and so not linked: lib.a";
+        assert!(parts.link().unwrap_err().to_string().ends_with(hint));
+        parts.add("/cuda/libcudadevrt.a", LIBRARY).unwrap();
+        assert!(parts.link().is_ok());
         for (content, reason) in [
             (
                 file(ELF, &[machine]),
