@@ -30,6 +30,10 @@ SAMPLES = """0_Introduction/asyncAPI
 2_Concepts_and_Techniques/threadFenceReduction --n=65536
 3_CUDA_Features/simpleCudaGraphs"""
 
+# Whose blocks meet, with sizes that take seconds.
+COOPERATIVE = """2_Concepts_and_Techniques/reductionMultiBlockCG --n=65536 --maxblocks=8
+3_CUDA_Features/binaryPartitionCG"""
+
 HECBENCH = """adam 1000 20 1
 atomicAggregate 1
 atomicCAS 5
@@ -102,10 +106,10 @@ def cudarc(folder, scratch):
         yield name, outcome(name, Run([], [program], folder))
 
 
-def samples(folder, scratch):
+def samples(folder, scratch, names=SAMPLES, flags=()):
     """NVIDIA's samples, with the static runtime."""
-    common = ["-std=c++17", "--extended-lambda", "-lineinfo", "-I", os.path.join(folder, "Common")]
-    for line in SAMPLES.splitlines():
+    common = ["-std=c++17", "--extended-lambda", "-lineinfo", "-I", os.path.join(folder, "Common"), *flags]
+    for line in names.splitlines():
         name, *arguments = line.split()
         place = os.path.join(folder, "Samples", name)
         program = os.path.join(scratch, os.path.basename(name))
@@ -113,6 +117,11 @@ def samples(folder, scratch):
             yield name, outcome(name, Run([], [program, *arguments], place))
         else:
             yield name, "does not compile"
+
+
+def samples_linked(folder, scratch):
+    """NVIDIA's samples as their CMake files build them: their device code is linked, when they start, from that of all their parts."""
+    return samples(folder, scratch, f"{SAMPLES}\n{COOPERATIVE}", ["-rdc=true"])
 
 
 def hecbench(folder, scratch):
