@@ -99,6 +99,8 @@ impl<'t, 'a> Edits<'t, 'a> {
                 // Lines stay lines.
                 (true, true) => into.extend(blank.chars().filter(|c| *c == '\n')),
                 (false, true) => *into += blank.trim_end_matches([' ', '\t']),
+                // No token grows together with another.
+                (true, false) if blank.is_empty() => into.push(' '),
                 (_, false) => *into += blank,
             }
             if !is_deleted {

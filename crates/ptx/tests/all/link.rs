@@ -1,6 +1,9 @@
 //! Several texts to one: what is said of texts that do not go together is what `nvlink` 13.5 says
 //! of them, in other words.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use ptx::{LinkError, LinkPart, Program, link};
 
 const HEADER: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
@@ -275,7 +278,7 @@ fn private_names_do_not_meet() {
 
 #[test]
 fn of_several_variables_in_a_statement_each_is_by_itself() {
-    let first = ".weak .global .b32 a = 1, b = 2, c = 3, d;";
+    let first = ".weak .global .b32 a=1,b=2,c = 3, d;";
     for (second, left) in [
         ("a = 5", "b = 2, c = 3, d;"),
         ("b = 5", "a = 1,  c = 3, d;"),
@@ -380,5 +383,57 @@ fn parameters_that_are_stated_at_the_end_stay_there() {
     let program = Program::read(&linked, |_| Ok(())).unwrap();
     for kernel in ["one", "two"] {
         assert_eq!(program.kernel(kernel).unwrap().source_params().len(), 1);
+    }
+}
+
+/// A text that takes part in everything that the linker does.
+const FULL: &str = ".version 8.3 .target sm_90, debug .address_size 64
+.extern .func g();
+.global .align 4 .u32 hidden = 5,b[3] = {1, 2, 3},c;
+.weak .global .b32 w=1,x,y;
+.common .global .b32 q;
+.extern .shared .align 4 .b8 dynamic[];
+.weak .func helper() { ret; }
+.func other();
+.alias other, helper;
+.weak .entry k() {
+ .reg .b32 %r<2>;
+ .loc 2 9 1, function_name $L__info_string0, inlined_at 1 7 3
+ ld.global.u32 %r1, [hidden]; call.uni other; call.uni g; mov.u32 %r1, dynamic; ret;
+}
+.file 1 \"/a.cu\" .file 2 \"/b.h\", 12, 34
+.section .debug_info { .b32 .debug_abbrev }
+.section .debug_str { $L__info_string0: .b8 102, 0 }
+.visible .func f1() { ret; }";
+
+proptest! {
+    /// Words are left out, changed or moved: what the linker takes and gives is PTX, or it says
+    /// what is wrong.
+    #[test]
+    fn parts_that_are_ptx_are_so_together(edits in vec((0..3usize, 0..3u32, any::<Index>(), any::<Index>()), 0..4)) {
+        let mut parts = [1, 2, 3].map(|number| {
+            let text = FULL.replace("f1", &format!("f{number}"));
+            let words = text.split_inclusive(|c: char| " \n;,{}()[]=".contains(c));
+            words.map(str::to_owned).collect::<Vec<_>>()
+        });
+        for (place, kind, from, to) in edits {
+            let words = &mut parts[place];
+            let (from, to) = (from.index(words.len()), to.index(words.len()));
+            match kind {
+                0 => {
+                    words.remove(from);
+                }
+                1 => words.swap(from, to),
+                _ => words[from] = words[to].clone(),
+            }
+        }
+        let texts = parts.map(|words| words.concat());
+        let is_ptx = |text: &str| Program::read(text, |_| Ok(())).is_ok();
+        let all = texts.each_ref().map(|text| part("part", text));
+        if let Ok(linked) = link(&all, |_| true)
+            && texts.iter().all(|text| is_ptx(text))
+        {
+            prop_assert!(is_ptx(&linked), "{linked}");
+        }
     }
 }
