@@ -30,6 +30,9 @@
 //!
 //! | file | content |
 //! |------|---------|
+//! | `dlsym.rs` | `dlsym`: whether the program asks for one of the functions |
+//! | `symbols.rs` | functions by name |
+//! | `nvrtc.rs` | those of NVRTC |
 //! | `text.rs` | several texts of PTX as one |
 //! | `tools.rs` | `nvcc` and `ptxas` |
 //!
@@ -43,5 +46,8 @@
 // LD_PRELOAD is Linux's, and cargo makes an empty library elsewhere.
 #![cfg(target_os = "linux")]
 
+mod dlsym;
+mod nvrtc;
+mod symbols;
 mod text;
 mod tools;
