@@ -6,8 +6,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::nvrtc;
 use crate::symbols::{base_of, real_dlsym, system_dlsym};
+use crate::{jit_link, nvrtc};
 
 /// The system's, for programs that look a function up.
 ///
@@ -67,7 +67,7 @@ unsafe extern "C" fn route(_handle: *mut c_void, name: *const c_char) -> *const 
 }
 
 fn is_ours(name: &[u8]) -> bool {
-    nvrtc::has(name)
+    nvrtc::has(name) || jit_link::has(name)
 }
 
 /// The address of a function that we have, in our form if the real one is there.
@@ -82,7 +82,9 @@ unsafe extern "C" fn answer(handle: *mut c_void, name: *const c_char) -> *mut c_
         return real;
     }
     let name = name.to_bytes();
-    nvrtc::instead(real, name).unwrap_or(real)
+    nvrtc::instead(real, name)
+        .or_else(|| jit_link::instead(real, name))
+        .unwrap_or(real)
 }
 
 /// The real function. That of this library comes before it in the list of all libraries.

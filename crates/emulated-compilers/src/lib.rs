@@ -33,6 +33,7 @@
 //! | `dlsym.rs` | `dlsym`: whether the program asks for one of the functions |
 //! | `symbols.rs` | functions by name |
 //! | `nvrtc.rs` | those of NVRTC |
+//! | `jit_link.rs` | those of nvJitLink |
 //! | `text.rs` | several texts of PTX as one |
 //! | `tools.rs` | `nvcc` and `ptxas` |
 //!
@@ -47,6 +48,7 @@
 #![cfg(target_os = "linux")]
 
 mod dlsym;
+mod jit_link;
 mod nvrtc;
 mod symbols;
 mod text;

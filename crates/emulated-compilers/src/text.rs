@@ -13,3 +13,11 @@ pub(crate) fn ended(text: &[u8]) -> Vec<u8> {
     ended.push(0);
     ended
 }
+
+/// The text of what is linked; `None` where there is not just one.
+pub(crate) fn joined(texts: &[Vec<u8>]) -> Option<Vec<u8>> {
+    match texts {
+        [text] => Some(ended(text)),
+        _ => None,
+    }
+}
