@@ -14,7 +14,7 @@ RUN if head -c 4 bin/harness 2>/dev/null | grep -q ELF; then \
         install bin/harness /usr/local/bin/; \
     else \
         cargo build --release -p harness && cd target/release && \
-        install harness deps/libemulated_driver.so /usr/local/bin/ && rm -rf ../release; \
+        install harness deps/libemulated_driver.so deps/libemulated_compilers.so /usr/local/bin/ && rm -rf ../release; \
     fi
 # Builds the crates that submissions use; the starter does nothing yet, so its grade is no error.
 RUN harness grade labs/matadd/starter --without-isolation --brief || test $? -eq 1

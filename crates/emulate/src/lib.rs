@@ -1,8 +1,9 @@
 //! GPU programs without a GPU: the program `emulate`, which `harness emulate` is too.
 //!
 //! `emulate -- PROGRAM` starts a program that finds [`emulated-driver`](../emulated_driver) as its
-//! `libcuda.so.1`, and says what rules its kernels broke. `emulate FILE.ptx` shows what a file of
-//! PTX needs, and launches its kernels. Programs need Linux; files run on every system.
+//! `libcuda.so.1` and loads [`emulated-compilers`](../emulated_compilers), and says what rules its
+//! kernels broke. `emulate FILE.ptx` shows what a file of PTX needs, and launches its kernels.
+//! Programs need Linux; files run on every system.
 //!
 //! # Contract
 //!
@@ -21,6 +22,7 @@
 //! | `file.rs` | a PTX file: what it needs |
 //! | `launch.rs` | a launch of one of its kernels |
 //! | `program/mod.rs` | a program that finds the emulated driver |
+//! | `program/environment.rs` | its variables: both libraries, folders for what is compiled |
 //! | `program/processes.rs` | its processes, from the first one's start to the last one's end |
 //! | `program/start.rs` | why a program cannot be started |
 //! | `program/records.rs` | the records of the driver about it |

@@ -86,11 +86,13 @@ const CHECKS: &str = "races,unset,barriers";
 pub fn help(program: &str) -> String {
     format!(
         "\
-A program is run as it is: it finds a library instead of the GPU's driver, by LD_LIBRARY_PATH. Its kernels must be in it \
-as PTX: nvcc -gencode arch=compute_90,code=compute_90.
+A program is run as it is: it finds a library instead of the GPU's driver, by LD_LIBRARY_PATH. Kernels that were compiled \
+before must be in it as PTX: nvcc -gencode arch=compute_90,code=compute_90. For those that it compiles itself, by NVRTC, \
+nvJitLink, Triton or nvcc --cubin, another library gives it PTX, by LD_PRELOAD: Numba, CuPy and cuda.core need no setting.
 
     {program} -- ./saxpy 1000
     {program} --orders 0..5 --counts -- ./saxpy 1000
+    {program} -- python saxpy.py
     {program} saxpy.ptx
     {program} saxpy.ptx --kernel saxpy --grid 4 --block 256 f32[1024]=iota f32[1024]=0 2.0f32 1024u32
 

@@ -1,4 +1,5 @@
-//! A program that finds the emulated driver as its `libcuda.so.1`.
+//! A program that finds the emulated driver as its `libcuda.so.1`, and gets PTX of the compilers
+//! that it calls.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -17,12 +18,16 @@ use crate::options::EmulateArgs;
 use crate::runs::{Run, report};
 use records::RecordFile;
 
+mod environment;
 mod processes;
 mod records;
 mod start;
 
-/// The library's file, which cargo makes and a release has beside the program.
-const LIBRARY: &str = "libemulated_driver.so";
+/// The driver's file, which cargo makes and a release has beside the program.
+const DRIVER: (&str, &str) = ("libemulated_driver.so", "emulated-driver");
+
+/// That of the compilers' stand-in.
+const COMPILERS: (&str, &str) = ("libemulated_compilers.so", "emulated-compilers");
 
 /// The driver's name.
 const NAME: &str = "libcuda.so.1";
@@ -41,7 +46,7 @@ struct Report {
 pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
-    let mut library = Library::place(&file_of_library()?)?;
+    let mut library = Library::place(&file_of(DRIVER)?, &file_of(COMPILERS)?)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
     for order in &args.orders.0 {
@@ -107,17 +112,17 @@ fn refuse_separators(folder: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// The file of the library: beside this program, or where cargo puts it.
-fn file_of_library() -> Result<PathBuf, CommandError> {
+/// The file of a library, which a crate makes: beside this program, or where cargo puts it.
+fn file_of((file, package): (&str, &str)) -> Result<PathBuf, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
         CommandError::Environment(format!("cannot find this program's file: {error}"))
     })?;
     let folder = program.parent().unwrap_or(Path::new("."));
-    let places = [folder.join(LIBRARY), folder.join("deps").join(LIBRARY)];
+    let places = [folder.join(file), folder.join("deps").join(file)];
     let found = places.iter().find(|place| place.exists());
     found.cloned().ok_or_else(|| {
         CommandError::Environment(format!(
-            "there is no {LIBRARY} beside {}: copy it there from the release, or run `cargo build --release -p emulated-driver`",
+            "there is no {file} beside {}: copy it there from the release, or run `cargo build --release -p {package}`",
             program.display()
         ))
     })
@@ -126,25 +131,28 @@ fn file_of_library() -> Result<PathBuf, CommandError> {
 /// A variable of the driver, and its value.
 type Setting = (&'static str, String);
 
-/// The library in a folder, under the driver's names, with its settings.
+/// The driver in a folder, under its names and with its settings, and the compilers' stand-in.
 struct Library {
     folder: ScratchFolder,
     settings: Vec<Setting>,
 }
 
 impl Library {
-    /// Puts it into a folder of its own.
-    fn place(library: &Path) -> Result<Library, CommandError> {
+    /// Puts them into a folder of their own.
+    fn place(driver: &Path, compilers: &Path) -> Result<Library, CommandError> {
         let folder = ScratchFolder::new("emulate").map_err(|error| {
             CommandError::Environment(format!("cannot make a folder for the library: {error}"))
         })?;
         let settings = Vec::new();
         let placed = Library { folder, settings };
         refuse_separators(placed.folder.path())?;
-        let [file, alias] = [NAME, ALIAS].map(|name| placed.folder.path().join(name));
-        let made = std::fs::hard_link(library, &file)
-            .or_else(|_| std::fs::copy(library, &file).map(|_| ()));
-        made.map_err(|error| CommandError::not_written(&file, &error))?;
+        let [file, alias, stand_in] =
+            [NAME, ALIAS, COMPILERS.0].map(|name| placed.folder.path().join(name));
+        for (library, name) in [(driver, &file), (compilers, &stand_in)] {
+            let made = std::fs::hard_link(library, name)
+                .or_else(|_| std::fs::copy(library, name).map(|_| ()));
+            made.map_err(|error| CommandError::not_written(name, &error))?;
+        }
         symlink(NAME, &alias).map_err(|error| CommandError::not_written(&alias, &error))?;
         Ok(placed)
     }
@@ -164,7 +172,7 @@ impl Library {
 
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let settings = self.settings.iter().map(|(name, _)| *name);
-        let names = [NAME, ALIAS].into_iter().chain(settings);
+        let names = [NAME, ALIAS, COMPILERS.0].into_iter().chain(settings);
         names.map(|name| self.folder.path().join(name))
     }
 
@@ -218,15 +226,10 @@ fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
 }
 
 fn command(args: &EmulateArgs, library: &Library) -> Command {
-    let mut path = library.folder.path().as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|list| !list.is_empty()) {
-        path.push(":");
-        path.push(others);
-    }
     let mut command = Command::new(&args.program[0]);
     command
         .args(&args.program[1..])
-        .env("LD_LIBRARY_PATH", path)
+        .envs(environment::variables(library.folder.path(), COMPILERS.0))
         // It would hide devices.
         .env_remove("CUDA_VISIBLE_DEVICES")
         .envs(library.settings.iter().map(|(name, value)| (name, value)));
@@ -307,9 +310,11 @@ mod tests {
     /// The system's own files cannot be linked to from a folder.
     #[test]
     fn both_names_are_one_file_where_the_library_must_be_copied() {
-        let library = Library::place(Path::new("/proc/version")).expect("it is placed");
+        let system = Path::new("/proc/version");
+        let library = Library::place(system, system).expect("it is placed");
         let files: std::collections::BTreeSet<PathBuf> = library
             .files()
+            .filter(|file| !file.ends_with(COMPILERS.0))
             .map(|file| std::fs::canonicalize(file).expect("it is there"))
             .collect();
         assert_eq!(files.len(), 1, "{files:?}");
