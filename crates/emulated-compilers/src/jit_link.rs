@@ -1,13 +1,15 @@
 //! nvJitLink: a linker hands out PTX where it is asked for the linked machine code.
 //!
-//! With `-lto` the real linker can make PTX of what it has linked, and is told to (`-ptx`).
-//! Without, it assembles PTX texts, and the text that was put in is what comes out. The linker's
-//! handle is always the real one; what we know of it is kept beside.
+//! The program's own linker is the real one, and links as it is told, so that its errors and its
+//! logs are there. With `-lto`, a second one links what can be optimised, and is told to make PTX
+//! of it (`-ptx`, which refuses what has no intermediate code). Without, the real one assembles
+//! PTX, and the text that was put in is what comes out.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::mem::transmute;
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::mem::{take, transmute};
 use std::os::unix::ffi::OsStrExt;
+use std::ptr::null_mut;
 use std::sync::{LazyLock, Mutex};
 
 use crate::symbols::{base_of, sibling};
@@ -18,6 +20,7 @@ type Create = unsafe extern "C" fn(*mut Linker, u32, *const *const c_char) -> c_
 type Destroy = unsafe extern "C" fn(*mut Linker) -> c_int;
 type AddData = unsafe extern "C" fn(Linker, c_int, *const c_void, usize, *const c_char) -> c_int;
 type AddFile = unsafe extern "C" fn(Linker, c_int, *const c_char) -> c_int;
+type Complete = unsafe extern "C" fn(Linker) -> c_int;
 type GetSize = unsafe extern "C" fn(Linker, *mut usize) -> c_int;
 type Get = unsafe extern "C" fn(Linker, *mut c_char) -> c_int;
 
@@ -47,6 +50,7 @@ struct Real {
     destroy: Destroy,
     add_data: AddData,
     add_file: AddFile,
+    complete: Complete,
     cubin_size: GetSize,
     cubin: Get,
     ptx_size: GetSize,
@@ -56,13 +60,27 @@ struct Real {
 /// The libraries of a process. A function of ours has the number of its own.
 static LIBRARIES: Mutex<Vec<Real>> = Mutex::new(Vec::new());
 
-/// A linker, as far as it is known here.
+/// A linker of a program, as far as it is known here.
 #[derive(Default)]
 struct Link {
-    /// The real one makes PTX.
-    optimises: bool,
-    /// The texts that were put in, where it does not.
-    texts: Vec<Vec<u8>>,
+    options: Vec<CString>,
+    inputs: Vec<Input>,
+    /// The PTX of what was linked; `None` before it was asked for.
+    made: Option<Option<Vec<u8>>>,
+}
+
+/// A part of a link.
+struct Input {
+    kind: c_int,
+    content: Content,
+    name: CString,
+}
+
+enum Content {
+    Ptx(Vec<u8>),
+    Data(Vec<u8>),
+    /// The file that the input's name is of.
+    File,
 }
 
 /// By their handles.
@@ -121,6 +139,7 @@ fn number(real: *mut c_void, version: &str) -> Option<usize> {
             destroy: transmute::<*mut c_void, Destroy>(function("Destroy")?),
             add_data: transmute::<*mut c_void, AddData>(function("AddData")?),
             add_file: transmute::<*mut c_void, AddFile>(function("AddFile")?),
+            complete: transmute::<*mut c_void, Complete>(function("Complete")?),
             cubin_size: transmute::<*mut c_void, GetSize>(function("GetLinkedCubinSize")?),
             cubin: transmute::<*mut c_void, Get>(function("GetLinkedCubin")?),
             ptx_size: transmute::<*mut c_void, GetSize>(function("GetLinkedPtxSize")?),
@@ -135,12 +154,6 @@ fn library(number: usize) -> Option<Real> {
     LIBRARIES.lock().ok()?.get(number).copied()
 }
 
-/// Uses what is known of a linker.
-fn with_link<T>(linker: Linker, use_it: impl FnOnce(&mut Link) -> T) -> Option<T> {
-    let mut links = LINKS.lock().ok()?;
-    links.get_mut(&(linker as usize)).map(use_it)
-}
-
 /// # Safety
 ///
 /// As of the real one.
@@ -152,32 +165,31 @@ unsafe extern "C" fn create<const LIBRARY: usize>(
     let Some(real) = library(LIBRARY) else {
         return INTERNAL_ERROR;
     };
-    // SAFETY: the program gives as many options.
-    let mut given = unsafe { items(options, count as usize) }.to_vec();
-    // SAFETY: each option ends in a NUL.
-    let has = |option: &CStr| unsafe {
-        given
-            .iter()
-            .any(|given| !given.is_null() && CStr::from_ptr(*given) == option)
-    };
-    let (optimises, wants_ptx) = (has(c"-lto"), has(c"-ptx"));
-    if optimises && !wants_ptx {
-        given.push(c"-ptx".as_ptr());
+    // SAFETY: the program's own arguments.
+    let code = unsafe { (real.create)(to, count, options) };
+    if code != 0 {
+        return code;
     }
-    // SAFETY: the program's own arguments, and one option more at most.
-    let code = unsafe { (real.create)(to, given.len() as u32, given.as_ptr()) };
-    if code == 0
-        && !wants_ptx
+    // SAFETY: the program gives as many options.
+    let given = unsafe { items(options, count as usize) };
+    // SAFETY: each ends in a NUL.
+    let owned = |option: &*const c_char| unsafe { CStr::from_ptr(*option) }.to_owned();
+    let link = Link {
+        options: given.iter().map(owned).collect(),
+        ..Link::default()
+    };
+    // A program that asks for PTX gets it without us.
+    if !is_given(&link.options, c"-ptx")
         && let Ok(mut links) = LINKS.lock()
     {
-        let link = Link {
-            optimises,
-            ..Link::default()
-        };
         // SAFETY: it is written where the real one has succeeded.
         links.insert(unsafe { *to } as usize, link);
     }
     code
+}
+
+fn is_given(options: &[CString], option: &CStr) -> bool {
+    options.iter().any(|given| given.as_c_str() == option)
 }
 
 /// # Safety
@@ -213,9 +225,22 @@ unsafe extern "C" fn add_data<const LIBRARY: usize>(
     };
     // SAFETY: the program gives as many bytes.
     let content = unsafe { items(data.cast::<u8>(), bytes) };
-    let kind = keep(linker, kind, content);
+    let is_text = is_text(kind, content);
+    // NVRTC hands out PTX as machine code.
+    let kind = if is_text { KIND_PTX } else { kind };
     // SAFETY: the program's own arguments.
-    unsafe { (real.add_data)(linker, kind, data, bytes, name) }
+    let code = unsafe { (real.add_data)(linker, kind, data, bytes, name) };
+    if code == 0 {
+        let content = content.to_vec();
+        let content = if is_text {
+            Content::Ptx(content)
+        } else {
+            Content::Data(content)
+        };
+        // SAFETY: the program's own argument.
+        unsafe { keep(linker, kind, content, name) };
+    }
+    code
 }
 
 /// # Safety
@@ -232,25 +257,44 @@ unsafe extern "C" fn add_file<const LIBRARY: usize>(
     // SAFETY: a path ends in a NUL.
     let file = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }.to_bytes());
     let content = file.and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok());
-    // A file that cannot be read is left to the real one.
-    let kind = content.map_or(kind, |content| keep(linker, kind, &content));
+    let text = content.filter(|content| is_text(kind, content));
+    let kind = if text.is_some() { KIND_PTX } else { kind };
     // SAFETY: the program's own arguments.
-    unsafe { (real.add_file)(linker, kind, path) }
+    let code = unsafe { (real.add_file)(linker, kind, path) };
+    if code == 0 {
+        // SAFETY: the program's own argument.
+        unsafe { keep(linker, kind, text.map_or(Content::File, Content::Ptx), path) };
+    }
+    code
 }
 
-/// Keeps a text of PTX; the kind that the real linker is told. What NVRTC has handed out as machine
-/// code is PTX.
-fn keep(linker: Linker, kind: c_int, content: &[u8]) -> c_int {
-    let may_be = matches!(kind, KIND_CUBIN | KIND_PTX | KIND_ANY);
-    if !may_be || !text::is_ptx(content) {
-        return kind;
+/// Whether an input is a text of PTX, also where its kind is that of machine code.
+fn is_text(kind: c_int, content: &[u8]) -> bool {
+    matches!(kind, KIND_CUBIN | KIND_PTX | KIND_ANY) && text::is_ptx(content)
+}
+
+/// Keeps an input.
+///
+/// # Safety
+///
+/// The name ends in a NUL, or is null.
+unsafe fn keep(linker: Linker, kind: c_int, content: Content, name: *const c_char) {
+    let name = if name.is_null() {
+        CString::default()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { CStr::from_ptr(name) }.to_owned()
+    };
+    let input = Input {
+        kind,
+        content,
+        name,
+    };
+    if let Ok(mut links) = LINKS.lock()
+        && let Some(link) = links.get_mut(&(linker as usize))
+    {
+        link.inputs.push(input);
     }
-    with_link(linker, |link| {
-        if !link.optimises {
-            link.texts.push(content.to_vec());
-        }
-    });
-    KIND_PTX
 }
 
 /// The items at an address; none at null.
@@ -267,26 +311,76 @@ unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
 }
 
 /// The PTX of what was linked, with a NUL; `None` where there is none.
+fn ptx_instead(real: &Real, linker: Linker) -> Option<Vec<u8>> {
+    let mut link = take(LINKS.lock().ok()?.get_mut(&(linker as usize))?);
+    let made = link.made.get_or_insert_with(|| {
+        let (options, mut inputs) = (&link.options, take(&mut link.inputs));
+        let is_machine_code =
+            |input: &Input| input.kind == KIND_CUBIN && !matches!(input.content, Content::Ptx(_));
+        if inputs.iter().any(is_machine_code) {
+            return None;
+        }
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        if is_given(options, c"-lto") {
+            // SAFETY: the inputs are those that the program's linker has taken.
+            texts.extend(unsafe { optimised(real, options, &inputs) });
+        }
+        texts.extend(
+            inputs
+                .iter_mut()
+                .filter_map(|input| match &mut input.content {
+                    Content::Ptx(text) => Some(take(text)),
+                    _ => None,
+                }),
+        );
+        text::joined(&texts)
+    });
+    let made = made.clone();
+    if let Some(known) = LINKS.lock().ok()?.get_mut(&(linker as usize)) {
+        *known = link;
+    }
+    made
+}
+
+/// The PTX of the inputs that have intermediate code, linked and optimised.
 ///
 /// # Safety
 ///
-/// The linker is one of the library's, and has linked.
-unsafe fn ptx_instead(real: &Real, linker: Linker) -> Option<Vec<u8>> {
-    let linked = with_link(linker, |link| {
-        (!link.optimises).then(|| text::joined(&link.texts))
-    })?;
-    if let Some(joined) = linked {
-        return joined;
-    }
-    let mut bytes = 0;
-    // SAFETY: the caller's promise.
-    if unsafe { (real.ptx_size)(linker, &mut bytes) } != 0 {
+/// The inputs are of such kinds that the library takes them.
+unsafe fn optimised(real: &Real, options: &[CString], inputs: &[Input]) -> Option<Vec<u8>> {
+    let mut given: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+    given.push(c"-ptx".as_ptr());
+    let mut linker = null_mut();
+    // SAFETY: options that end in a NUL each.
+    if unsafe { (real.create)(&mut linker, given.len() as u32, given.as_ptr()) } != 0 {
         return None;
     }
-    let mut content = vec![0; bytes + 1];
-    // SAFETY: there is room for as many bytes.
-    let code = unsafe { (real.ptx)(linker, content.as_mut_ptr().cast()) };
-    (code == 0).then(|| text::ended(&content))
+    for input in inputs {
+        let (kind, name) = (input.kind, input.name.as_ptr());
+        // SAFETY: the caller's promise. It refuses what has no intermediate code, such as the
+        // device's runtime library.
+        let _ = unsafe {
+            match &input.content {
+                Content::Ptx(_) => continue,
+                Content::Data(data) => {
+                    (real.add_data)(linker, kind, data.as_ptr().cast(), data.len(), name)
+                }
+                Content::File => (real.add_file)(linker, kind, name),
+            }
+        };
+    }
+    let mut bytes = 0;
+    let mut content = Vec::new();
+    // SAFETY: the linker is one of the library's, and there is room for as many bytes.
+    let is_made = unsafe {
+        (real.complete)(linker) == 0 && (real.ptx_size)(linker, &mut bytes) == 0 && {
+            content.resize(bytes + 1, 0);
+            (real.ptx)(linker, content.as_mut_ptr().cast()) == 0
+        }
+    };
+    // SAFETY: the linker is not used after it.
+    unsafe { (real.destroy)(&mut linker) };
+    is_made.then_some(content)
 }
 
 /// # Safety

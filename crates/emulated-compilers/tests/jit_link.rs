@@ -23,7 +23,11 @@ const LIBRARY: &str = r#"
         return n ? 0 : 1;
     }
     int nvJitLinkDestroy(L** l) { free(*l); *l = 0; puts("destroy"); return 0; }
-    int nvJitLinkAddData(L* l, int kind, char* data, size_t n, char* name) { printf("data %d %zu %s\n", kind, n, name); return 0; }
+    int nvJitLinkAddData(L* l, int kind, char* data, size_t n, char* name) {
+        int refused = l->ptx && kind != 3;
+        printf("data %d %zu %s%s\n", kind, n, name, refused ? " refused" : "");
+        return refused ? 12 : 0;
+    }
     int nvJitLinkAddFile(L* l, int kind, char* path) { printf("file %d %s\n", kind, path); return 0; }
     int nvJitLinkComplete(L* l) { return 0; }
     int nvJitLinkGetLinkedCubinSize(L* l, size_t* n) { *n = 5; return l->ptx ? 3 : 0; }
@@ -81,6 +85,7 @@ impl Linked {
         write("a.ptx", b".version 8.0\n.target sm_90\n// a\n");
         write("a.cubin", b".version 8.0\n.target sm_90\n// of NVRTC\n\0");
         write("machine.cubin", b"\x7fELF .version .target");
+        write("runtime.a", b"!");
         write("a.ltoir", b"\xed\x43\x4e\x7f");
         let program = folder.compile("program", PROGRAM, &[]);
         Linked { folder, program }
@@ -92,18 +97,27 @@ impl Linked {
     }
 }
 
+const LINKED: &str = "0 0, 38 bytes: .version 8.0\n.target sm_90\n// linked\n\ndestroy\n";
+
 #[test]
-fn a_linker_that_optimises_is_told_to_make_ptx() {
+fn what_is_optimised_is_linked_to_ptx_by_a_second_linker() {
     let linked = Linked::new(LIBRARY);
-    let linked_ptx = "0 0, 38 bytes: .version 8.0\n.target sm_90\n// linked\n\ndestroy\n";
     assert_eq!(
-        linked.says(&["-arch=sm_90", "-lto", "3", "a.ltoir"]),
-        format!("create -arch=sm_90 -lto -ptx\ndata 3 4 a.ltoir\n{linked_ptx}")
+        linked.says(&["-arch=sm_90", "-lto", "3", "a.ltoir", "6", "runtime.a"]),
+        format!(
+            "create -arch=sm_90 -lto\ndata 3 4 a.ltoir\ndata 6 1 runtime.a\n\
+             create -arch=sm_90 -lto -ptx\ndata 3 4 a.ltoir\ndata 6 1 runtime.a refused\ndestroy\n{LINKED}"
+        )
     );
     // A program that has asked for PTX knows what it gets.
     assert_eq!(
         linked.says(&["-lto", "-ptx", "3", "a.ltoir"]),
         "create -lto -ptx\ndata 3 4 a.ltoir\n3 3, 5 bytes: \x7fELF\ndestroy\n"
+    );
+    // A part of the program would be missing.
+    assert_eq!(
+        linked.says(&["-lto", "3", "a.ltoir", "1", "machine.cubin"]),
+        "create -lto\ndata 3 4 a.ltoir\ndata 1 21 machine.cubin\n0 0, 5 bytes: \x7fELF\ndestroy\n"
     );
 }
 
@@ -151,8 +165,5 @@ fn functions_with_a_version_are_known() {
     let program = linked.folder.compile("versioned", &program, &[]);
     let words = ["./libnvJitLink.so.13", "-lto", "3", "a.ltoir"];
     let said = linked.folder.run(&program, &words);
-    assert!(
-        said.starts_with("create -lto -ptx\n") && said.contains("// linked"),
-        "{said}"
-    );
+    assert!(said.ends_with(LINKED), "{said}");
 }
