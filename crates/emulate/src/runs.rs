@@ -57,6 +57,9 @@ pub(crate) struct Run {
     /// Whether a module or a kernel could not be run.
     #[serde(skip)]
     pub(crate) needs_more: bool,
+    /// The program has given the driver machine code of its own.
+    #[serde(skip)]
+    pub(crate) has_machine_code: bool,
     /// By kernel, if asked for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) counts: BTreeMap<String, Counts>,

@@ -150,3 +150,45 @@ fn a_program_with_an_address_sanitizer_starts() {
     let (code, text) = said(&mut emulate(folder.path(), &words));
     assert!(code == 0 && text.starts_with("started\n"), "{code}: {text}");
 }
+
+/// A library that brings nothing else, and an environment that has lost the stand-in.
+#[test]
+fn python_is_told_what_helps_where_there_is_machine_code_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let source = r#"int code[2] = {0x464c457f, 0};"#;
+    cc(
+        home.path(),
+        "libcublas.so.13",
+        source,
+        &["-shared", "-fPIC"],
+    )
+    .unwrap();
+    let program = r#"
+import ctypes
+driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+driver.cuInit(0)
+driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+library = ctypes.CDLL("./libcublas.so.13")
+of_library, own = ctypes.c_int.in_dll(library, "code"), ctypes.create_string_buffer(b"\x7fELF", 64)
+for code in of_library, own:
+    assert driver.cuModuleLoadData(ctypes.byref(context), ctypes.byref(code)) == 209
+"#;
+    std::fs::write(home.path().join("program.py"), program).unwrap();
+    let told = |words: &[&str]| {
+        let words = [&["--"], words, &["python3", "program.py"]].concat();
+        let mut command = emulate(home.path(), &words);
+        let (code, text) = said(command.current_dir(home.path()));
+        assert_eq!(code, 3, "{text}");
+        text
+    };
+    let lost = told(&["env", "-u", "LD_PRELOAD"]);
+    assert!(lost.contains("it is of libcublas.so.13"), "{lost}");
+    assert!(lost.contains("has lost the variable LD_PRELOAD"), "{lost}");
+    // Such a process may have left machine code in a cache. It is not taken twice.
+    let cache = home.path().join(".cache/emulate");
+    let cache = cache.join(env!("CARGO_PKG_VERSION")).join("cupy");
+    std::fs::write(cache.join("kernel.cubin"), "").unwrap();
+    let kept = told(&[]);
+    assert!(kept.contains("CUPY_COMPILE_WITH_PTX=1"), "{kept}");
+    assert_eq!(std::fs::read_dir(cache).unwrap().count(), 0);
+}

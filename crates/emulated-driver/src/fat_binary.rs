@@ -7,6 +7,7 @@
 
 use std::io::Read;
 
+use crate::machine_code::Origin;
 use crate::no_ptx::NoPtx;
 use crate::settings::Settings;
 
@@ -76,7 +77,9 @@ impl<'a> FatBinary<'a> {
         if machine.is_empty() && self.of_kind(INTERMEDIATE).next().is_some() {
             return Err(NoPtx::Intermediate);
         }
-        Err(NoPtx::MachineCode(machine))
+        let place = self.entries.first().map(|entry| entry.content.as_ptr());
+        let origin = place.map_or_else(Origin::default, |place| Origin::of(place.cast()));
+        Err(NoPtx::MachineCode(machine, origin))
     }
 
     fn of_kind(&self, kind: u16) -> impl Iterator<Item = &Entry<'a>> {

@@ -4,11 +4,14 @@
 use std::ffi::{CStr, c_void};
 
 use crate::fat_binary::{FatBinary, MAGIC, of_text};
+use crate::machine_code::Origin;
 use crate::no_ptx::NoPtx;
 use crate::parts::Parts;
 
 /// `__fatBinC_Wrapper_t`.
 const WRAPPER: u32 = 0x4662_43b1;
+/// The beginning of a file of machine code.
+const ELF_FILE: u32 = 0x464c_457f;
 
 /// The PTX of an image.
 ///
@@ -36,7 +39,7 @@ pub(crate) unsafe fn ptx(image: *const c_void) -> Result<String, NoPtx> {
         }
         // SAFETY: it is a fat binary.
         Some(MAGIC) => FatBinary::read(unsafe { whole(image.cast()) })?.ptx(),
-        Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
+        Some(ELF_FILE) => Err(NoPtx::MachineCode(Vec::new(), Origin::of(image))),
         _ => {
             // SAFETY: what is none of these is a text.
             let text = unsafe { CStr::from_ptr(image.cast()) };
@@ -89,7 +92,10 @@ pub(crate) fn of_file(content: &[u8]) -> Result<String, NoPtx> {
         .map(|magic| u32::from_le_bytes(*magic))
     {
         Some(MAGIC) => FatBinary::read(content)?.ptx(),
-        Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
+        Some(ELF_FILE) => Err(NoPtx::MachineCode(
+            Vec::new(),
+            Origin::of(content.as_ptr().cast()),
+        )),
         _ => of_text(content),
     }
 }
@@ -179,7 +185,7 @@ mod tests {
         );
         assert_eq!(
             of(b"\x7fELF\0").unwrap_err(),
-            NoPtx::MachineCode(Vec::new())
+            NoPtx::MachineCode(Vec::new(), Origin::default())
         );
         assert_eq!(
             of(b"hello, world\0").unwrap_err().to_string(),

@@ -47,6 +47,7 @@
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
 //! | `image.rs`, `fat_binary.rs`, `parts.rs` | the PTX of what a program loads; of what it links |
+//! | `no_ptx.rs`, `machine_code.rs` | why there is none; what helps where there is machine code |
 //!
 //! Imports go one way: `api` uses `driver`, which uses `objects`.
 //!
@@ -71,6 +72,7 @@ mod driver;
 mod fat_binary;
 mod host;
 mod image;
+mod machine_code;
 mod no_ptx;
 mod objects;
 mod parts;

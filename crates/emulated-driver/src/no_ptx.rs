@@ -1,12 +1,13 @@
 //! Why an image, or a part of what is linked, has no PTX that can be used.
 
 use crate::code::Code;
+use crate::machine_code::Origin;
 
 /// The reason why an image has no PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoPtx {
     /// Machine code alone, for these architectures.
-    MachineCode(Vec<u32>),
+    MachineCode(Vec<u32>, Origin),
     /// Another kind of content.
     Unknown(String),
     /// Code for link-time optimisation alone.
@@ -22,14 +23,13 @@ pub(crate) enum NoPtx {
 impl std::fmt::Display for NoPtx {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::MachineCode(architectures) => {
+            Self::MachineCode(architectures, origin) => {
                 f.write_str("it has machine code (SASS)")?;
                 for (number, sm) in architectures.iter().enumerate() {
                     write!(f, "{} sm_{sm}", if number == 0 { " for" } else { "," })?;
                 }
-                f.write_str(
-                    " and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
-                )
+                let remedy = origin.remedy();
+                write!(f, " and no PTX, which the emulator runs; {remedy}")
             }
             Self::Unknown(what) => write!(f, "it is not PTX and not a fat binary: {what}"),
             Self::Intermediate => f.write_str(
@@ -48,7 +48,7 @@ impl NoPtx {
         match self {
             Self::Unknown(_) | Self::Corrupt(_) => Code::INVALID_IMAGE,
             Self::Part(_, reason) => reason.code(),
-            Self::MachineCode(_) | Self::Intermediate | Self::Link(_) => Code::NO_BINARY_FOR_GPU,
+            Self::MachineCode(..) | Self::Intermediate | Self::Link(_) => Code::NO_BINARY_FOR_GPU,
         }
     }
 }

@@ -7,6 +7,7 @@ use ptx::{LinkError, LinkPart};
 use ptx_emu::{Provider, provider};
 
 use crate::fat_binary::{self, FatBinary};
+use crate::machine_code::Origin;
 use crate::no_ptx::NoPtx;
 
 /// The first bytes of an ELF file, and of a library (`ar`).
@@ -49,7 +50,8 @@ impl Parts {
         }
         let found = fat_binary::found_in(content);
         if found.is_empty() && !is_library {
-            return Err(NoPtx::MachineCode(Vec::new()));
+            let origin = Origin::of(content.as_ptr().cast());
+            return Err(NoPtx::MachineCode(Vec::new(), origin));
         }
         for binary in found {
             let member = match binary.name() {

@@ -67,6 +67,8 @@ pub(crate) enum Need {
     /// A function of the driver.
     Function,
     Module,
+    /// PTX instead of machine code that the program has made, or kept.
+    Ptx,
     Kernel,
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The folder for what each library of Python compiles, and the variable by which it is told.
+/// A variable for each library of Python that keeps what it compiles, and the name of its folder.
 ///
 /// What such a library keeps of a run on a GPU is machine code, which must not be taken here, and
 /// the PTX of a run here must not be taken for it there. So these take the place of the user's own,
@@ -24,7 +24,6 @@ const CACHES: [(&str, &str); 6] = [
 /// The variables of a program that finds libraries in a folder, and the compilers' stand-in in it
 /// under the name `preload`.
 pub(super) fn variables(folder: &Path, preload: &str) -> Vec<(&'static str, OsString)> {
-    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let mut variables = vec![
         (
             "LD_LIBRARY_PATH",
@@ -52,6 +51,28 @@ pub(super) fn variables(folder: &Path, preload: &str) -> Vec<(&'static str, OsSt
         variables.push((name, cache.into()));
     }
     variables
+}
+
+/// Empties the folders that stay. A process that has lost `LD_PRELOAD` alone may have left machine
+/// code there, which every later run would take.
+pub(super) fn forget() {
+    let Some(caches) = kept(given) else { return };
+    for (_, leaf) in CACHES {
+        let files = fs::read_dir(caches.join(leaf)).into_iter().flatten();
+        for path in files.flatten().map(|file| file.path()) {
+            // One that stays is told of again by the next run.
+            let _ = if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+        }
+    }
+}
+
+/// The value of a variable that is set and not empty.
+fn given(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The items of two lists that have colons between them.

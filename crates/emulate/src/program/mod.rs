@@ -64,6 +64,9 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
             ..Run::default()
         };
         run.read(&record).map_err(unrecorded)?;
+        if run.has_machine_code {
+            environment::forget();
+        }
         if !ended.left.is_empty() {
             run.lose(format!(
                 "the program has ended, and left running {}; let it wait for them",

@@ -44,6 +44,8 @@ enum Need {
     /// A function of the driver.
     Function,
     Module,
+    /// PTX instead of machine code that the program has made, or kept.
+    Ptx,
     Kernel,
 }
 
@@ -121,6 +123,7 @@ impl Run {
             Record::Unsupported { text, what } => {
                 self.unsupported.push(text);
                 self.needs_more |= what != Need::Function;
+                self.has_machine_code |= what == Need::Ptx;
             }
             Record::Lacking { text } => self.lose(text),
             Record::Bug { text } => self.bugs.push(text),

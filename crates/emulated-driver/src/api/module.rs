@@ -23,7 +23,11 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
     let text = text.map_err(|reason| {
         let code = reason.code();
         let told = format!("a module cannot be loaded: {reason}");
-        report::unsupported(report::Need::Module, &told);
+        let need = match &reason {
+            NoPtx::MachineCode(_, origin) if origin.is_program() => report::Need::Ptx,
+            _ => report::Need::Module,
+        };
+        report::unsupported(need, &told);
         (code, told)
     })?;
     let executable = Executable::parse(&text).map_err(|error| {
