@@ -1,5 +1,5 @@
-# Numba's first programs, where there is no nvJitLink (with it, Numba hands the driver machine code, which no emulator of
-# PTX can run). A barrier that is left out, and a sum that is not atomic, are told with their lines of Python.
+# Numba's first programs, with nvJitLink and without. A barrier that is left out, and a sum that is not atomic, are told with
+# their lines of Python.
 #
 # needs: numba_cuda numpy
 # run: emulate -- PROGRAM add
