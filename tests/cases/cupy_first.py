@@ -1,8 +1,7 @@
-# CuPy's first programs. It makes machine code by default, which no emulator of PTX can run; by this variable it makes PTX.
-# The elements of argmax are structures with padding, which CuPy copies.
+# CuPy's first programs. The elements of argmax are structures with padding, which CuPy copies.
 #
 # needs: cupy
-# run: emulate -- env CUPY_COMPILE_WITH_PTX=1 CUPY_CACHE_DIR=SCRATCH PROGRAM
+# run: emulate -- PROGRAM
 # tells: (?m)^arange: right$
 # tells: (?m)^kernel: right$
 # tells: (?m)^argmax: right$
