@@ -44,8 +44,11 @@
 //! - A program without libc's loader (linked statically), or whose environment loses `LD_PRELOAD`,
 //!   gets machine code as before.
 
-// LD_PRELOAD is Linux's, and cargo makes an empty library elsewhere.
+// NVIDIA's compilers need Linux with glibc, on these processors. Cargo makes an empty library
+// elsewhere.
 #![cfg(target_os = "linux")]
+#![cfg(target_env = "gnu")]
+#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod dlsym;
 mod jit_link;
