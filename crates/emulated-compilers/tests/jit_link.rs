@@ -128,6 +128,13 @@ fn without_optimising_the_text_comes_out_that_was_put_in() {
         linked.says(&["-arch=sm_90", "2", "a.ptx"]),
         "create -arch=sm_90\nfile 2 a.ptx\n0 0, 33 bytes: .version 8.0\n.target sm_90\n// a\n\ndestroy\n"
     );
+    // The driver links them.
+    let both = linked.says(&["-arch=sm_90", "2", "a.ptx", "1", "a.cubin"]);
+    let texts = both.split("// emulate: the next text of the module\n");
+    assert!(texts.eq([
+        "create -arch=sm_90\nfile 2 a.ptx\ndata 2 40 a.cubin\n0 0, 113 bytes: .version 8.0\n.target sm_90\n// a\n\n",
+        ".version 8.0\n.target sm_90\n// of NVRTC\n\ndestroy\n",
+    ]), "{both}");
     // The machine code of NVRTC's stand-in: the real linker would refuse it as such.
     assert_eq!(
         linked.says(&["-arch=sm_90", "1", "a.cubin"]),

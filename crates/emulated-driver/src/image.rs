@@ -12,6 +12,9 @@ use crate::parts::Parts;
 const WRAPPER: u32 = 0x4662_43b1;
 /// The beginning of a file of machine code.
 const ELF_FILE: u32 = 0x464c_457f;
+/// The line between the texts of a module that a program has linked (`text.rs` of crate
+/// `emulated-compilers`).
+const NEXT: &str = "\n// emulate: the next text of the module\n";
 
 /// The PTX of an image.
 ///
@@ -43,7 +46,7 @@ pub(crate) unsafe fn ptx(image: *const c_void) -> Result<String, NoPtx> {
         _ => {
             // SAFETY: what is none of these is a text.
             let text = unsafe { CStr::from_ptr(image.cast()) };
-            of_text(text.to_bytes())
+            of_texts(text.to_bytes())
         }
     }
 }
@@ -96,8 +99,22 @@ pub(crate) fn of_file(content: &[u8]) -> Result<String, NoPtx> {
             Vec::new(),
             Origin::of(content.as_ptr().cast()),
         )),
-        _ => of_text(content),
+        _ => of_texts(content),
     }
+}
+
+/// The PTX of a text, or of several that are to be linked.
+fn of_texts(bytes: &[u8]) -> Result<String, NoPtx> {
+    let text = of_text(bytes)?;
+    if !text.contains(NEXT) {
+        return Ok(text);
+    }
+    let mut parts = Parts::of_program();
+    for text in text.split(NEXT) {
+        let name = format!("number {}", parts.count() + 1);
+        parts.add(&name, text.as_bytes())?;
+    }
+    parts.link()
 }
 
 /// The first four bytes; `None` if the text ends before.
@@ -160,6 +177,18 @@ mod tests {
         assert_eq!(of(&entries(&[2, 0, 1])).unwrap(), texts[1]);
         assert_eq!(of(&entries(&[0, 2])).unwrap(), texts[0]);
         assert_eq!(of(&entries(&[2])).unwrap(), texts[2]);
+    }
+
+    #[test]
+    fn several_texts_are_linked() {
+        let joined =
+            format!("{TEXT}{NEXT}.version 8.3\n.target sm_90\n.visible .func f() {{ ret; }}\0");
+        let linked = of(joined.as_bytes()).unwrap();
+        assert!(
+            linked.starts_with(".version 8.3\n.target sm_90\n"),
+            "{linked}"
+        );
+        assert_eq!(linked.matches(".version").count(), 1, "{linked}");
     }
 
     #[test]

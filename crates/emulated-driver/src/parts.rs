@@ -30,6 +30,15 @@ struct Text {
 }
 
 impl Parts {
+    /// None yet of a program whose own linker has taken what else there was, CUDA's device runtime
+    /// among it.
+    pub(crate) fn of_program() -> Parts {
+        Parts {
+            has_device_runtime: true,
+            ..Parts::default()
+        }
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.texts.len()
