@@ -41,6 +41,8 @@
 //!
 //! - JAX's plugin and PyTorch have compilers within, and cuBLAS, cuDNN, cuFFT come as machine code:
 //!   the driver says so when they load it.
+//! - A program that is linked with nvJitLink, instead of looking its functions up, or with the
+//!   static form of a compiler, gets machine code as before.
 //! - A program without libc's loader (linked statically), or whose environment loses `LD_PRELOAD`,
 //!   gets machine code as before.
 
