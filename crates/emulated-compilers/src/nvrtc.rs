@@ -141,7 +141,7 @@ unsafe extern "C" fn get<const LIBRARY: usize>(program: Program, to: *mut c_char
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn nvrtcGetCUBINSize(program: Program, to: *mut usize) -> c_int {
-    let ours = linked(CUBIN_SIZE, "libnvrtc.so").and_then(number);
+    let ours = linked(CUBIN_SIZE, "libnvrtc").and_then(number);
     match ours.and_then(|number| CUBIN_SIZES.get(number)) {
         // SAFETY: the program's own arguments.
         Some(ours) => unsafe { ours(program, to) },
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn nvrtcGetCUBINSize(program: Program, to: *mut usize) -> 
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn nvrtcGetCUBIN(program: Program, to: *mut c_char) -> c_int {
-    let ours = linked(CUBIN, "libnvrtc.so").and_then(number);
+    let ours = linked(CUBIN, "libnvrtc").and_then(number);
     match ours.and_then(|number| CUBINS.get(number)) {
         // SAFETY: the program's own arguments.
         Some(ours) => unsafe { ours(program, to) },

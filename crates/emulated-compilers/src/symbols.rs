@@ -13,15 +13,34 @@ const VERSIONS: [&CStr; 2] = [c"GLIBC_2.17", c"GLIBC_2.34"];
 
 /// The function of a name in the library that has another function, or in those behind this one.
 pub(crate) fn sibling(of: *mut c_void, name: &str) -> Option<*mut c_void> {
-    let info = info_of(of)?;
-    // SAFETY: the name of a file that is loaded.
-    let handle = unsafe { libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-    if handle.is_null() {
-        return None;
-    }
     let name = CString::new(name).ok()?;
-    // SAFETY: a library that is loaded, and stays: the program holds it.
+    // SAFETY: the name of a file, which ends in a NUL.
+    let path = unsafe { CStr::from_ptr(info_of(of)?.dli_fname) };
+    in_loaded(path, &name)
+}
+
+/// The real function behind one that a program was linked with. The library may be one of an
+/// extension's alone, which is not in the list of all: then it is looked for by the beginning of
+/// its file's name, to which wheels add what they like.
+pub(crate) fn linked(name: &CStr, file: &str) -> Option<*mut c_void> {
+    // SAFETY: a name, and the libraries behind this one.
+    let next = unsafe { system_dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !next.is_null() {
+        return Some(next);
+    }
+    loaded(file)
+        .into_iter()
+        .find_map(|path| in_loaded(&path, name))
+}
+
+/// A function of a library that is loaded.
+fn in_loaded(path: &CStr, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name of a file that is loaded. It stays, as the program holds it.
     let found = unsafe {
+        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            return None;
+        }
         let found = system_dlsym(handle, name.as_ptr());
         libc::dlclose(handle);
         found
@@ -29,31 +48,11 @@ pub(crate) fn sibling(of: *mut c_void, name: &str) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-/// The real function behind one that a program was linked with. The library may be one of an
-/// extension's alone, which is not in the list of all: then it is looked for by its file's name.
-pub(crate) fn linked(name: &CStr, file: &str) -> Option<*mut c_void> {
-    // SAFETY: a name, and the libraries behind this one.
-    let next = unsafe { system_dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    if !next.is_null() {
-        return Some(next);
-    }
-    let path = loaded(file)?;
-    // SAFETY: the name of a file that is loaded.
-    unsafe {
-        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_null() {
-            return None;
-        }
-        let found = system_dlsym(handle, name.as_ptr());
-        (!found.is_null()).then_some(found)
-    }
-}
-
-/// The path of a library in this process whose file's name begins so.
-fn loaded(file: &str) -> Option<CString> {
+/// The paths of the libraries in this process whose files' names begin so.
+fn loaded(file: &str) -> Vec<CString> {
     struct Search<'a> {
         file: &'a str,
-        found: Option<CString>,
+        found: Vec<CString>,
     }
     unsafe extern "C" fn look(
         info: *mut libc::dl_phdr_info,
@@ -72,11 +71,12 @@ fn loaded(file: &str) -> Option<CString> {
         let path = unsafe { CStr::from_ptr(path) };
         let name = path.to_bytes().rsplit(|byte| *byte == b'/').next();
         if name.is_some_and(|name| name.starts_with(search.file.as_bytes())) {
-            search.found = Some(path.to_owned());
+            search.found.push(path.to_owned());
         }
-        i32::from(search.found.is_some())
+        0
     }
-    let mut search = Search { file, found: None };
+    let found = Vec::new();
+    let mut search = Search { file, found };
     // SAFETY: `look` gets the search, and takes it for one.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
     search.found
