@@ -184,10 +184,8 @@ mod tests {
         let joined =
             format!("{TEXT}{NEXT}.version 8.3\n.target sm_90\n.visible .func f() {{ ret; }}\0");
         let linked = of(joined.as_bytes()).unwrap();
-        assert!(
-            linked.starts_with(".version 8.3\n.target sm_90\n"),
-            "{linked}"
-        );
+        assert!(linked.starts_with(".version 8.3"), "{linked}");
+        assert!(linked.contains(".target sm_90\n"), "{linked}");
         assert_eq!(linked.matches(".version").count(), 1, "{linked}");
     }
 
