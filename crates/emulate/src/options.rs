@@ -54,6 +54,19 @@ pub struct EmulateArgs {
     /// needs fences and atomics
     #[arg(long)]
     pub(crate) volatile_is_plain: bool,
+    /// What follows a fault that a GPU notices, such as an address out of bounds: `stop`, its
+    /// context is lost as on a GPU, or `continue`, that launch is skipped, and the program goes on
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "stop",
+        conflicts_with = "file"
+    )]
+    pub(crate) after_fault: AfterFault,
+    /// A list of known faults, which are counted and not told: a line for each with its kind and
+    /// place, below a `#` with the reason; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) suppress: Vec<PathBuf>,
     /// Show what each kernel has executed
     #[arg(long)]
     pub(crate) counts: bool,
@@ -106,6 +119,13 @@ Buffers are shown after the launch.
 Exit code: 1 if a kernel broke a rule, 3 if something is not supported or a fault may be missing, 4 if the emulated driver has a \
 bug; else the program's own."
     )
+}
+
+/// What follows a fault that a GPU notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AfterFault {
+    Stop,
+    Continue,
 }
 
 /// A check of the emulator.

@@ -21,6 +21,14 @@ pub(crate) struct Fault {
     pub(crate) places: Vec<Place>,
 }
 
+/// A fault that the list of known ones has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Known {
+    pub(crate) kernel: String,
+    pub(crate) kind: String,
+    pub(crate) reason: String,
+}
+
 /// The work of a kernel's launches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
@@ -44,6 +52,9 @@ pub(crate) struct Run {
     /// Whether the program has used the driver.
     pub(crate) started: bool,
     pub(crate) faults: Vec<Fault>,
+    /// Faults that are known, which count as none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) known: Vec<Known>,
     pub(crate) unsupported: Vec<String>,
     /// Why faults may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ enum Record<'a> {
     Started,
     /// A kernel broke a rule.
     Fault {
+        process: u32,
         kernel: &'a str,
         grid: [u32; 3],
         block: [u32; 3],
@@ -28,6 +29,19 @@ enum Record<'a> {
         text: &'a str,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         places: Vec<Place<'a>>,
+    },
+    /// It broke that rule at that place again.
+    Again {
+        process: u32,
+        kernel: &'a str,
+        text: &'a str,
+    },
+    /// It broke a rule, which the list of known faults has.
+    Known {
+        kernel: &'a str,
+        kind: &'a str,
+        reason: &'a str,
+        text: &'a str,
     },
     /// A program needs what there is not.
     Unsupported { text: &'a str, what: Need },
@@ -144,6 +158,7 @@ pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
         })
     });
     add(&Record::Fault {
+        process: std::process::id(),
         kernel: &fault.kernel,
         grid: config.grid,
         block: config.block,
@@ -152,6 +167,25 @@ pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
         places: places.collect(),
     });
     tell(format_args!("{text}"));
+}
+
+/// Notes that a kernel broke a rule which was told before.
+pub(crate) fn again(fault: &ProgramFault) {
+    add(&Record::Again {
+        process: std::process::id(),
+        kernel: &fault.kernel,
+        text: &fault.to_string(),
+    });
+}
+
+/// Notes a fault that is known.
+pub(crate) fn known(fault: &ProgramFault, reason: &str) {
+    add(&Record::Known {
+        kernel: &fault.kernel,
+        kind: fault.kind.name(),
+        reason,
+        text: &fault.to_string(),
+    });
 }
 
 /// The result that a GPU's driver has for a fault.

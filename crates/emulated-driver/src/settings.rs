@@ -14,6 +14,9 @@
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
+//! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: a launch with a fault that a GPU notices is skipped; else `stop`, its context is lost | `stop` |
+//! | `EMULATED_DRIVER_KNOWN` | a file of known faults, as of [`KnownFaults`], beside those of this library | none |
+//! | `EMULATED_DRIVER_EACH` | 1: a fault is recorded each time, and told once | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_RECORD` | set by `harness emulate`, for the same records: see `record.rs` | none |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
@@ -28,7 +31,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule, parse_capability};
+use ptx_emu::{DeviceLimits, KnownFaults, Options, Sanitize, Schedule, Undo, parse_capability};
 
 use crate::stderr::tell;
 use crate::visible::visible;
@@ -62,9 +65,17 @@ pub(crate) struct Settings {
     pub(crate) capability: Option<(u32, u32)>,
     pub(crate) options: Options,
     pub(crate) target: Option<Target>,
+    /// Whether a program goes on after a fault that a GPU notices.
+    pub(crate) goes_on: bool,
+    pub(crate) known: KnownFaults,
+    /// Whether a fault is recorded each time.
+    pub(crate) each: bool,
     pub(crate) counts: bool,
     pub(crate) trace: bool,
 }
+
+/// Faults in headers of others, which no user can mend, and why they are harmless.
+const KNOWN: &str = include_str!("known.txt");
 
 impl Settings {
     /// The settings of this process. A value that makes no sense is told once, and left out.
@@ -119,6 +130,7 @@ impl Settings {
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
+        let each = number("EMULATED_DRIVER_EACH", 0, 1) == 1;
         let volatile_is_plain = number("EMULATED_DRIVER_VOLATILE_IS_PLAIN", 0, 1) == 1;
         let devices = match variable("CUDA_VISIBLE_DEVICES") {
             None => (0..devices).collect(),
@@ -150,6 +162,28 @@ impl Settings {
                 .map_err(|problem| problems.push(format!("{CAPABILITY}: {problem}")))
                 .ok()
         });
+        let goes_on = match variable("EMULATED_DRIVER_AFTER_FAULT").as_deref() {
+            Some("continue") => true,
+            None | Some("" | "stop") => false,
+            Some(other) => {
+                problems.push(format!(
+                    "EMULATED_DRIVER_AFTER_FAULT is {other}: write stop or continue"
+                ));
+                false
+            }
+        };
+        let mut known = KnownFaults::parse(KNOWN).expect("a test reads it");
+        if let Some(path) = of_any_bytes("EMULATED_DRIVER_KNOWN").filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+            match read.and_then(|text| KnownFaults::parse(&text)) {
+                Ok(more) => known.add(more),
+                Err(problem) => problems.push(format!(
+                    "EMULATED_DRIVER_KNOWN: {}: {problem}",
+                    path.display()
+                )),
+            }
+        }
         let record = of_any_bytes("EMULATED_DRIVER_RECORD").and_then(|value| {
             let record = record(&value);
             if record.is_none() {
@@ -170,10 +204,17 @@ impl Settings {
                 sanitize,
                 volatile_is_plain,
                 schedule,
-                undo_faults: true,
+                undo: if goes_on {
+                    Undo::Always
+                } else {
+                    Undo::Unnoticed
+                },
                 ..Options::default()
             },
             target,
+            goes_on,
+            known,
+            each,
             counts,
             trace,
         };
@@ -246,6 +287,7 @@ mod tests {
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(settings.options.schedule, Schedule::InOrder);
         assert_eq!(problems, Vec::<String>::new());
+        assert!(!settings.goes_on && !settings.known.is_empty());
     }
 
     #[test]
@@ -256,7 +298,9 @@ mod tests {
             ("EMULATED_DRIVER_ORDER", "5"),
             ("EMULATED_DRIVER_CHECK", "races,bounds"),
             ("EMULATED_DRIVER_COMPUTE_CAPABILITY", "8.6"),
+            ("EMULATED_DRIVER_AFTER_FAULT", "continue"),
         ]);
+        assert!(settings.goes_on);
         assert_eq!(settings.capability(), (8, 6));
         assert_eq!(settings.limits().shared_bytes, 99 << 10);
         assert_eq!(settings.devices, [0, 1, 2]);
@@ -288,6 +332,8 @@ mod tests {
             ("EMULATED_DRIVER_DEVICES", "many"),
             ("EMULATED_DRIVER_CHECK", "everything"),
             ("CUDA_VISIBLE_DEVICES", "0,2"),
+            ("EMULATED_DRIVER_AFTER_FAULT", "go"),
+            ("EMULATED_DRIVER_KNOWN", "/no/such/file"),
         ]);
         assert_eq!(settings.devices, [0]);
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
@@ -297,6 +343,8 @@ mod tests {
                 "EMULATED_DRIVER_DEVICES is many: write a number from 0 to 16",
                 "CUDA_VISIBLE_DEVICES is 0,2: it ends before 2, which is not a device: there is device 0 alone",
                 "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, bounds (always made), all, none",
+                "EMULATED_DRIVER_AFTER_FAULT is go: write stop or continue",
+                "EMULATED_DRIVER_KNOWN: /no/such/file: No such file or directory (os error 2)",
             ]
         );
     }

@@ -281,13 +281,25 @@ pub struct Options {
     /// Whether `.approx` and `.full` forms are off by as much as the PTX ISA allows, by amounts
     /// that follow from the seed. Otherwise they are rounded once.
     pub inexact: bool,
-    /// Whether a launch that ends with a fault that a GPU does not notice leaves memory as it was
-    /// before, so that it can be launched again without the check: see
+    /// Which launches that end with a fault leave memory as it was before, so that they can be
+    /// launched again without the check, or skipped: see
     /// [`Machine::is_undone`](crate::Machine::is_undone).
-    pub undo_faults: bool,
+    pub undo: Undo,
     /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
     /// blocks that may communicate through memory run on one.
     pub threads: usize,
+}
+
+/// Which launches that end with a fault leave memory as it was before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undo {
+    /// None: memory holds what was stored before the fault.
+    #[default]
+    Never,
+    /// Those whose fault a GPU does not notice.
+    Unnoticed,
+    /// All.
+    Always,
 }
 
 impl Default for Options {
@@ -301,7 +313,7 @@ impl Default for Options {
             most_blocks: None,
             count_l2: false,
             inexact: false,
-            undo_faults: false,
+            undo: Undo::Never,
             threads: 0,
         }
     }

@@ -158,7 +158,7 @@ mod warp;
 pub use args::{Arg, Buffer, Params};
 pub use check::footprint::Accessed;
 pub use config::{
-    DeviceLimits, LaunchConfig, Multiprocessor, Options, Sanitize, Schedule, parse_capability,
+    DeviceLimits, LaunchConfig, Multiprocessor, Options, Sanitize, Schedule, Undo, parse_capability,
 };
 pub use counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
@@ -167,9 +167,9 @@ pub use counts::{
 pub use device_runtime::{Provider, provider};
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
-    Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, LaunchError, Lifetime, Location,
-    ProgramFault, RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting,
-    WidenedLoad,
+    Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, KnownFaults, LaunchError,
+    Lifetime, Location, ProgramFault, RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse,
+    UnsupportedFault, Waiting, WidenedLoad,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

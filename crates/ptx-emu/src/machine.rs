@@ -9,7 +9,7 @@ use crate::args::Params;
 use crate::attempt::Attempt;
 use crate::check::footprint::Accessed;
 use crate::check::race::{LINE, PAGE};
-use crate::config::{DeviceLimits, LaunchConfig, Options};
+use crate::config::{DeviceLimits, LaunchConfig, Options, Undo};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
 use crate::fault::{Fault, LaunchError, ThreadId};
@@ -384,8 +384,8 @@ impl Machine {
         first
     }
 
-    /// True if the latest launch ended with a fault that a GPU does not notice, and left memory as
-    /// it was before: with [`Options::undo_faults`] and the check of races.
+    /// True if the latest launch ended with a fault and left memory as it was before: with
+    /// [`Options::undo`] and the check of races.
     pub fn is_undone(&self) -> bool {
         self.is_undone
     }
@@ -497,7 +497,12 @@ impl Machine {
         }
         let exchange = code.exchange(id.0);
         let threads = launch::host_threads(options.threads);
-        let undoes = sanitize.races && options.undo_faults;
+        let undo = if sanitize.races {
+            options.undo
+        } else {
+            Undo::Never
+        };
+        let undoes = undo != Undo::Never;
         // Which memory `malloc` gives depends on who calls it first.
         let may_part = sanitize.races && !code.allocates(id.0);
         let mut is_parallel = may_part && !exchange.blocks && blocks > 1 && threads > 1;
@@ -553,11 +558,13 @@ impl Machine {
             } = context;
             let has_failed = attempt.has_failed();
             // The rest is as on a GPU, which stops there: memory holds what was stored before.
-            let is_unnoticed = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
-                Fault::Program(fault) => fault.kind.is_unnoticed_by_a_gpu(),
+            let is_undone = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
+                Fault::Program(fault) => {
+                    undo == Undo::Always || undoes && fault.kind.is_unnoticed_by_a_gpu()
+                }
                 _ => false,
             });
-            self.is_undone = !has_failed && undoes && is_unnoticed;
+            self.is_undone = !has_failed && is_undone;
             if let (true, Some(heap), Some(saved)) = (self.is_undone, &self.heap, &heap) {
                 heap.put_back(saved.clone());
             }

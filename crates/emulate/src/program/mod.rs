@@ -9,7 +9,8 @@ use std::process::Command;
 
 use clap::ValueEnum;
 use exit::{CommandError, Ending};
-use output_files::ScratchFolder;
+use output_files::{ScratchFolder, input};
+use ptx_emu::KnownFaults;
 use serde::Serialize;
 use terminal::stdout::Out;
 use units::count;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
     let mut library = Library::place(&file_of(DRIVER)?, &file_of(COMPILERS)?)?;
+    library.keep_known(&args.suppress)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
     for order in &args.orders.0 {
@@ -55,7 +57,7 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         };
         let record = RecordFile::new().map_err(unrecorded)?;
         let name = record.name().map_err(unrecorded)?;
-        library.set(settings(args, name, *order))?;
+        library.set(settings(args, name, *order, library.known.as_deref()))?;
         let ended = processes::run(&mut command(args, &library))
             .map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {
@@ -138,6 +140,8 @@ type Setting = (&'static str, String);
 struct Library {
     folder: ScratchFolder,
     settings: Vec<Setting>,
+    /// The list of known faults, if there is one.
+    known: Option<PathBuf>,
 }
 
 impl Library {
@@ -146,8 +150,11 @@ impl Library {
         let folder = ScratchFolder::new("emulate").map_err(|error| {
             CommandError::Environment(format!("cannot make a folder for the library: {error}"))
         })?;
-        let settings = Vec::new();
-        let placed = Library { folder, settings };
+        let placed = Library {
+            folder,
+            settings: Vec::new(),
+            known: None,
+        };
         refuse_separators(placed.folder.path())?;
         let [file, alias, stand_in] =
             [NAME, ALIAS, COMPILERS.0].map(|name| placed.folder.path().join(name));
@@ -173,10 +180,34 @@ impl Library {
         Ok(())
     }
 
+    /// Puts lists of known faults beside it, as one.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or a line that makes no sense.
+    fn keep_known(&mut self, lists: &[PathBuf]) -> Result<(), CommandError> {
+        let mut all = String::new();
+        for list in lists {
+            let refused =
+                |why: String| CommandError::Input(format!("--suppress: {}: {why}", list.display()));
+            let text = input::own_text(list).map_err(|error| refused(input::unreadable(&error)))?;
+            KnownFaults::parse(&text).map_err(refused)?;
+            all += &text;
+            all.push('\n');
+        }
+        if !lists.is_empty() {
+            let file = self.folder.path().join("known-faults");
+            std::fs::write(&file, all).map_err(|error| CommandError::not_written(&file, &error))?;
+            self.known = Some(file);
+        }
+        Ok(())
+    }
+
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let settings = self.settings.iter().map(|(name, _)| *name);
         let names = [NAME, ALIAS, COMPILERS.0].into_iter().chain(settings);
-        names.map(|name| self.folder.path().join(name))
+        let paths = names.map(|name| self.folder.path().join(name));
+        paths.chain(self.known.clone())
     }
 
     /// Whether the program has left all of it there.
@@ -196,15 +227,15 @@ impl Drop for Library {
     }
 }
 
+/// The name that a value has on the command line, by which the driver knows it too.
+fn named(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
 /// The driver's settings for a run with this record and order.
-fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
-    // The driver knows checks by the names that they have on the command line.
-    let checks: Vec<String> = args
-        .check
-        .iter()
-        .filter_map(ValueEnum::to_possible_value)
-        .map(|check| check.get_name().to_owned())
-        .collect();
+fn settings(args: &EmulateArgs, record: String, order: u32, known: Option<&Path>) -> Vec<Setting> {
+    let checks: Vec<String> = args.check.iter().copied().map(named).collect();
     let flag = |is_on: bool| u8::from(is_on).to_string();
     let mut settings = vec![
         ("EMULATED_DRIVER_DEVICES", args.devices.to_string()),
@@ -221,6 +252,12 @@ fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
         ("EMULATED_DRIVER_RECORD", record),
         ("EMULATED_DRIVER_COUNTS", flag(args.counts)),
     ];
+    let after_fault = args.after_fault.map(named);
+    settings.extend(after_fault.map(|name| ("EMULATED_DRIVER_AFTER_FAULT", name)));
+    settings.extend(known.map(|file| {
+        let path = file.to_string_lossy().into_owned();
+        ("EMULATED_DRIVER_KNOWN", path)
+    }));
     settings.extend(args.compute_capability.map(|(major, minor)| {
         let name = "EMULATED_DRIVER_COMPUTE_CAPABILITY";
         (name, format!("{major}.{minor}"))
@@ -266,7 +303,11 @@ fn tell(run: &Run, args: &EmulateArgs, out: &mut Out<'_>) -> Result<(), CommandE
         ),
     };
     let look = out.look();
-    let line = format!("emulate: {order}{found}{ended}");
+    let known = match run.known.len() {
+        0 => String::new(),
+        number => format!("; {number} known and left out"),
+    };
+    let line = format!("emulate: {order}{found}{known}{ended}");
     let is_well = run.faults.is_empty() && run.started && run.is_whole();
     out.line(if is_well { line } else { look.bad(&line) })?;
     if args.counts && !run.counts.is_empty() {

@@ -9,7 +9,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 use units::count;
 
-use crate::runs::{Counts, Fault, Run};
+use crate::runs::{Counts, Fault, Known, Run};
 
 /// A line of the driver's report (`report.rs` of crate `emulated-driver`).
 #[derive(Debug, Deserialize)]
@@ -17,6 +17,13 @@ use crate::runs::{Counts, Fault, Run};
 enum Record {
     Started,
     Fault(Fault),
+    /// A fault that was told before: for those who ask for each.
+    Again {},
+    Known {
+        kernel: String,
+        kind: String,
+        reason: String,
+    },
     Unsupported {
         text: String,
         what: Need,
@@ -118,7 +125,16 @@ impl Run {
 
     fn add(&mut self, record: Record) {
         match record {
-            Record::Started => {}
+            Record::Started | Record::Again {} => {}
+            Record::Known {
+                kernel,
+                kind,
+                reason,
+            } => self.known.push(Known {
+                kernel,
+                kind,
+                reason,
+            }),
             Record::Fault(fault) => self.faults.push(fault),
             Record::Unsupported { text, what } => {
                 self.unsupported.push(text);

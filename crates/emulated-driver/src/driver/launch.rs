@@ -12,6 +12,7 @@ use crate::objects::Handle;
 use crate::objects::launch::{Launch, Shape, count};
 use crate::record;
 use crate::report;
+use crate::settings::Settings;
 use crate::stderr::tell;
 
 /// The most blocks of a cluster, unless the kernel allows more.
@@ -24,28 +25,36 @@ impl Launch {
     ///
     /// A fault that a GPU does not notice, a race for one, is told, and the launch is repeated
     /// without checks: the program goes on as it would on a GPU, and the faults of its later
-    /// launches are found as well. Where the repetition cannot go past it either, because what a
-    /// GPU does there is not modelled, the launch ends there, without an error for the program.
+    /// launches are found as well. One that is known is repeated without the check that finds it.
+    /// Where the repetition cannot go past a fault either, because what a GPU does there is not
+    /// modelled, the launch ends there, without an error for the program. After the others, those
+    /// that a GPU notices, the settings say how the program goes on.
     pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
         let _counted = record::launch();
         threads()?;
         let mut launched = self.start(&mut driver.machine);
-        if let Err(Fault::Program(fault)) = &launched
+        let options = driver.machine.options().clone();
+        let mut sanitize = options.sanitize;
+        while let Err(Fault::Program(fault)) = &launched
             && fault.kind.is_unnoticed_by_a_gpu()
             && driver.machine.is_undone()
         {
-            driver.tell(&self.config, fault);
-            let options = driver.machine.options().clone();
+            sanitize = match driver.tell(&self.config, fault) {
+                Told::Known => sanitize.without(&fault.kind),
+                Told::Fault => Sanitize::NONE,
+            };
             // On one host thread, so that the race goes out in the same way each time.
-            let unchecked = Options {
-                sanitize: Sanitize::NONE,
+            let fewer = Options {
+                sanitize,
                 threads: 1,
                 ..options.clone()
             };
             // The repetition prints it again.
             driver.machine.take_printed();
-            driver.machine.set_options(unchecked);
+            driver.machine.set_options(fewer);
             launched = self.start(&mut driver.machine);
+        }
+        if sanitize != options.sanitize {
             driver.machine.set_options(options);
         }
         report::printed(&driver.machine.take_printed());
@@ -59,6 +68,10 @@ impl Launch {
                 driver.tell_unfinished(&self.config, &fault);
                 Ok(())
             }
+            Err(Fault::Program(fault)) if Settings::get().goes_on => {
+                driver.tell(&self.config, &fault);
+                Ok(())
+            }
             Err(fault) => Err(report::fault(&self.config, &fault)),
         }
     }
@@ -66,6 +79,13 @@ impl Launch {
     fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
         machine.launch(&self.module, &self.kernel, &self.config, &self.parameters)
     }
+}
+
+/// How a fault was told.
+enum Told {
+    /// As one that is known.
+    Known,
+    Fault,
 }
 
 /// Starts the emulator's threads, once. It would panic where it cannot.
@@ -86,15 +106,25 @@ fn threads() -> Outcome {
 
 impl Driver {
     /// Tells a fault after which the program goes on, once per kind and place.
-    fn tell(&mut self, config: &LaunchConfig, fault: &ProgramFault) {
+    fn tell(&mut self, config: &LaunchConfig, fault: &ProgramFault) -> Told {
         let key = (
             fault.kernel.clone(),
             fault.kind.name(),
             fault.place.ptx_line,
         );
-        if self.told.insert(key) {
-            report::program_fault(config, fault);
+        let is_new = self.told.insert(key);
+        if let Some(reason) = Settings::get().known.reason(fault) {
+            if is_new {
+                report::known(fault, reason);
+            }
+            return Told::Known;
         }
+        if is_new {
+            report::program_fault(config, fault);
+        } else if Settings::get().each {
+            report::again(fault);
+        }
+        Told::Fault
     }
 
     /// Tells a fault that a GPU does not notice, and that has ended the launch here.

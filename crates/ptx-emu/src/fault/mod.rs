@@ -10,10 +10,12 @@
 //!   how they stand to each other;
 //! - `notes`: for what is allowed; `places`: the lines of a fault;
 //! - `quantity`: numbers in words;
-//! - `launch`: why a launch is not possible.
+//! - `launch`: why a launch is not possible;
+//! - `known`: faults that are known and left out.
 
 mod access;
 mod kind;
+mod known;
 mod launch;
 mod notes;
 mod others;
@@ -24,6 +26,7 @@ mod threads;
 
 pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
 pub use kind::FaultKind;
+pub use known::KnownFaults;
 pub use launch::LaunchError;
 pub(crate) use notes::FirstOf;
 pub use notes::{EarlyExit, WidenedLoad};

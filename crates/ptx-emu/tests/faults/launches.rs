@@ -1,7 +1,7 @@
 //! Launches that are refused.
 
 use insta::assert_snapshot;
-use ptx_emu::Machine;
+use ptx_emu::{Machine, Undo};
 
 use crate::common::{Launch, launch, one_block};
 
@@ -82,26 +82,40 @@ fn block_shapes_that_the_kernel_asks_for() {
     assert_eq!(fault(".reqntid 64, 1, 1"), Ok(()));
 }
 
-/// Each thread stores to a word of its own, then all store to the first.
-const STORES_AND_RACES: &str = "st.global.u32 [%rd3+4], 7;\nst.global.u32 [%rd1], %r2;";
-
+/// Each thread stores to a word of its own, and then comes a fault.
 #[test]
 fn a_fault_leaves_memory_as_it_was_if_asked_to() {
-    for (undoes, stored) in [(false, 7), (true, 0)] {
-        let mut kernel = launch(STORES_AND_RACES).block(64).out_words(65);
-        kernel.options.undo_faults = undoes;
+    let racing = ("st.global.u32 [%rd1], %r2;", "race in global memory");
+    let trapping = ("bar.sync 0;\ntrap;", "trap: the kernel executed `trap`");
+    for (undo, (ending, text), is_undone) in [
+        (Undo::Never, racing, false),
+        (Undo::Unnoticed, racing, true),
+        (Undo::Always, racing, true),
+        // A GPU stops there.
+        (Undo::Never, trapping, false),
+        (Undo::Unnoticed, trapping, false),
+        (Undo::Always, trapping, true),
+    ] {
+        let body = format!("st.global.u32 [%rd3+4], 7;\n{ending}");
+        let mut kernel = launch(&body).block(64).out_words(65);
+        kernel.options.undo = undo;
         let mut machine = Machine::new(kernel.limits.clone(), kernel.options.clone());
         let outcome = kernel.run_on(&mut machine);
-        let fault = outcome.result.expect_err("a race").to_string();
-        assert!(fault.starts_with("race in global memory"), "{fault}");
-        assert_eq!((outcome.out[1], machine.is_undone()), (stored, undoes));
+        let fault = outcome.result.expect_err("a fault").to_string();
+        assert!(fault.starts_with(text), "{fault}");
+        let stored = if is_undone { 0 } else { 7 };
+        assert_eq!(
+            (outcome.out[1], machine.is_undone()),
+            (stored, is_undone),
+            "{undo:?}"
+        );
     }
 }
 
 #[test]
 fn a_launch_without_a_fault_is_kept() {
     let mut kernel = launch("st.global.u32 [%rd1], 7;");
-    kernel.options.undo_faults = true;
+    kernel.options.undo = Undo::Always;
     let mut machine = Machine::new(kernel.limits.clone(), kernel.options.clone());
     assert_eq!(kernel.run_on(&mut machine).out[0], 7);
     assert!(!machine.is_undone());

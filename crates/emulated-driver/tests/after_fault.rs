@@ -1,0 +1,71 @@
+//! A program goes on after each fault, where it has asked for that.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{allocate, arg, context, function, launch, module, read, write};
+
+fn text(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 out)\n{{\n\
+         .reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n\
+         ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd2, %rd1;\n\
+         st.global.u32 [%rd2], 7;\nbar.sync 0;\n{body}\nret;\n}}"
+    )
+}
+
+#[test]
+fn a_launch_with_a_fault_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report");
+    let list = folder.path().join("known");
+    std::fs::write(
+        &list,
+        "# They store the same.\nrace in global memory  kernel:kernel\n",
+    )
+    .unwrap();
+    // SAFETY: this is the only test of the program, and nothing has called the driver before, which
+    // alone reads the variables.
+    unsafe {
+        std::env::set_var("EMULATED_DRIVER_REPORT", &report);
+        std::env::set_var("EMULATED_DRIVER_AFTER_FAULT", "continue");
+        std::env::set_var("EMULATED_DRIVER_KNOWN", &list);
+        std::env::set_var("EMULATED_DRIVER_EACH", "1");
+    }
+    context();
+    let out = allocate(128);
+    let run = |body: &str, times: u32| {
+        write(out, &[0; 32]);
+        let kernel = function(module(&text(body)), "kernel");
+        for _ in 0..times {
+            assert_eq!(launch(kernel, 32, 0, &[arg(&out)]), 0, "{body}");
+            assert_eq!(cu!(cuCtxSynchronize()), 0, "{body}");
+        }
+        read(out, 1)[0]
+    };
+    for body in [
+        "trap;",
+        "st.global.u32 [%rd2+4096], 1;",
+        "ld.global.u32 %r2, [%rd2+1];",
+    ] {
+        assert_eq!(run(body, 2), 0, "the launch has left something: {body}");
+    }
+    // One that is known is done: the last of the stores is there, whichever that is.
+    assert!(run("st.global.u32 [%rd1], %r1;", 2) < 32);
+    let told = std::fs::read_to_string(&report).unwrap();
+    let kinds: Vec<&str> = told
+        .lines()
+        .map(|line| line.split('"').nth(3).unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "started", "fault", "again", "fault", "again", "fault", "again", "known"
+        ],
+        "{told}"
+    );
+    assert!(
+        told.contains(r#""reason":"They store the same.""#),
+        "{told}"
+    );
+}
