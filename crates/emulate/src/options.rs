@@ -55,14 +55,10 @@ pub struct EmulateArgs {
     #[arg(long)]
     pub(crate) volatile_is_plain: bool,
     /// What follows a fault that a GPU notices, such as an address out of bounds: `stop`, its
-    /// context is lost as on a GPU, or `continue`, that launch is skipped, and the program goes on
-    #[arg(
-        long,
-        value_name = "WHAT",
-        default_value = "stop",
-        conflicts_with = "file"
-    )]
-    pub(crate) after_fault: AfterFault,
+    /// context is lost as on a GPU, or `continue`, the launch is skipped and the program goes on
+    /// [default: stop, and continue for pytest with the plugin of the wheel]
+    #[arg(long, value_name = "WHAT", conflicts_with = "file")]
+    pub(crate) after_fault: Option<AfterFault>,
     /// A list of known faults, which are counted and not told: a line for each with its kind and
     /// place, below a `#` with the reason; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
