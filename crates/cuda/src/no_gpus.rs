@@ -9,6 +9,9 @@ use plan::Plan;
 
 use crate::Link;
 
+/// The remedy where no GPU is found, on this system.
+pub const REMEDY: &str = "to use a GPU, run Linux, on Windows in WSL 2";
+
 /// A GPU. There is none here.
 #[derive(Debug)]
 pub enum CudaDevice {}

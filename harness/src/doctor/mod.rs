@@ -244,14 +244,8 @@ fn devices(machine: &Machine) -> Vec<Item> {
                 }));
             }
             Err(error) => {
-                let remedy = if cfg!(target_os = "linux") {
-                    "to use a GPU, install NVIDIA's driver; tests and pictures work without"
-                } else if cfg!(windows) {
-                    "tests and pictures work without; to use a GPU, run Linux in WSL 2"
-                } else {
-                    "tests and pictures work without"
-                };
-                items.push(Item::missing(name, error.to_string(), remedy));
+                let remedy = format!("{}; tests and pictures work without", cuda::REMEDY);
+                items.push(Item::missing(name, error.to_string(), &remedy));
             }
         }
     }

@@ -50,6 +50,9 @@ use device::validate::{validate, validate_devices};
 use device::{Device, DeviceError, DeviceInfo, Error, Module, Preparation, Share, TimedSession};
 use plan::Plan;
 
+/// The remedy where no GPU is found, on this system.
+pub const REMEDY: &str = "to use a GPU, install NVIDIA's driver";
+
 pub use gpu::CudaDevice;
 pub use group::CudaGroup;
 
