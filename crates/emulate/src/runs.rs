@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use forge::{Case, Place, Problem, Report, Verdict};
+use ptx_emu::{readable_name, short_name};
 use serde::{Deserialize, Serialize};
 use terminal::look::Look;
 use terminal::table::{Align, Columns};
@@ -114,6 +115,11 @@ impl Run {
                 right("local\nbytes"),
             ],
         );
+        let short: Vec<_> = self
+            .counts
+            .keys()
+            .map(|kernel| short_name(kernel))
+            .collect();
         for (kernel, counts) in &self.counts {
             let numbers = [
                 counts.launches,
@@ -123,11 +129,32 @@ impl Run {
                 counts.barriers,
                 counts.local_bytes,
             ];
-            let cells = std::iter::once(kernel.clone()).chain(numbers.map(grouped));
+            let name = short_name(kernel);
+            // Instances of one template differ in its arguments.
+            let name = match short.iter().filter(|other| **other == name).count() {
+                1 => name.into_owned(),
+                _ => cut(&readable_name(kernel).unwrap_or_else(|| kernel.clone())),
+            };
+            let cells = std::iter::once(name).chain(numbers.map(grouped));
             columns.row(cells);
         }
         columns.render(0)
     }
+}
+
+/// The name, with its middle left out where a terminal has no room for it.
+fn cut(name: &str) -> String {
+    const HALF: usize = 22;
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= 2 * HALF + 3 {
+        return name.to_owned();
+    }
+    let part = |part: &[char]| part.iter().collect::<String>();
+    format!(
+        "{}...{}",
+        part(&letters[..HALF]),
+        part(&letters[letters.len() - HALF..])
+    )
 }
 
 impl From<&Fault> for Problem {

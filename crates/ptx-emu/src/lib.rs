@@ -135,6 +135,7 @@ mod instructions;
 mod launch;
 mod machine;
 mod memory;
+mod names;
 mod order;
 mod polls;
 mod position;
@@ -176,6 +177,7 @@ pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{
     CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
+pub use names::{readable_name, short_name};
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};

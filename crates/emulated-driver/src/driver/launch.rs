@@ -3,7 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use ptx_emu::{Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize};
+use ptx_emu::{
+    Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize, short_name,
+};
 
 use super::Driver;
 use crate::call::get;
@@ -133,7 +135,7 @@ impl Driver {
         if self.told.insert((fault.kernel.clone(), "unfinished", 0)) {
             report::note(&format!(
                 "the launch of `{}` ended at this fault: a GPU goes on there, in a way that is not emulated, so later results of the program may differ",
-                fault.kernel
+                short_name(&fault.kernel)
             ));
         }
     }
@@ -166,7 +168,9 @@ impl Driver {
         if config.shared_mem_bytes > known.dynamic_shared_bytes {
             tell(format_args!(
                 "kernel `{}` may have {} bytes of dynamic shared memory, and the launch asks for {}: more needs cuFuncSetAttribute with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
-                known.name, known.dynamic_shared_bytes, config.shared_mem_bytes
+                short_name(&known.name),
+                known.dynamic_shared_bytes,
+                config.shared_mem_bytes
             ));
             return Err(Code::INVALID_VALUE);
         }

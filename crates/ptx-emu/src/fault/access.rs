@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::quantity::{Bytes, Index};
+use crate::names::short_name;
 
 /// The kinds of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl fmt::Display for SharedArray<'_> {
             Some((function, line)) => {
                 write!(f, "the shared array made in line {line} (`{function}`)")
             }
-            None => write!(f, "shared array `{name}`"),
+            None => write!(f, "shared array `{}`", short_name(self.0)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Why a launch is not possible.
 
 use crate::memory::global::OutOfMemory;
+use crate::names::short_name;
 
 /// Why a launch is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +15,7 @@ pub enum LaunchError {
         available: Vec<String>,
     },
     /// Arguments that do not fit the kernel's parameters.
-    #[error("launch of `{kernel}`: {error}")]
+    #[error("launch of `{}`: {error}", short_name(kernel))]
     Arguments {
         /// The kernel.
         kernel: String,
@@ -23,7 +24,7 @@ pub enum LaunchError {
         error: ptx::ArgsError,
     },
     /// A kernel whose body is wrong.
-    #[error("kernel `{kernel}` cannot run: {error}")]
+    #[error("kernel `{}` cannot run: {error}", short_name(kernel))]
     Refused {
         /// The kernel.
         kernel: String,
@@ -32,7 +33,10 @@ pub enum LaunchError {
         error: Box<ptx::Error>,
     },
     /// Wrong size of the parameter block.
-    #[error("kernel `{kernel}` takes {expected} bytes of parameters, {given} were given")]
+    #[error(
+        "kernel `{}` takes {expected} bytes of parameters, {given} were given",
+        short_name(kernel)
+    )]
     Parameters {
         /// The kernel.
         kernel: String,
@@ -42,7 +46,7 @@ pub enum LaunchError {
         given: usize,
     },
     /// A shape that does not fit the kernel or the device.
-    #[error("launch of `{kernel}`: {error}{}", remedy(error))]
+    #[error("launch of `{}`: {error}{}", short_name(kernel), remedy(error))]
     Shape {
         /// The kernel.
         kernel: String,
@@ -60,7 +64,8 @@ pub enum LaunchError {
     },
     /// Too much local memory.
     #[error(
-        "kernel `{kernel}` needs {given} bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows {limit}"
+        "kernel `{}` needs {given} bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows {limit}",
+        short_name(kernel)
     )]
     LocalMemory {
         /// The kernel.

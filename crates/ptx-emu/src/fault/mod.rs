@@ -34,6 +34,7 @@ pub use places::FaultPlace;
 pub use stray::Stray;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 
+use crate::names::short_name;
 use crate::position::CodePosition;
 use others::Others;
 
@@ -69,7 +70,7 @@ impl Fault {
 
 /// A fault of a program, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}{}", kind.name(), Others(kind))]
+#[error("{}: {kind}\n  in kernel `{}` at {place}, {thread}{}", kind.name(), short_name(kernel), Others(kind))]
 pub struct ProgramFault {
     /// The kernel launched.
     pub kernel: String,
@@ -84,7 +85,8 @@ pub struct ProgramFault {
 /// An instruction that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not supported by the emulated device: {reason}\n  in kernel `{kernel}` at {place}, {thread}"
+    "not supported by the emulated device: {reason}\n  in kernel `{}` at {place}, {thread}",
+    short_name(kernel)
 )]
 pub struct UnsupportedFault {
     /// The kernel launched.

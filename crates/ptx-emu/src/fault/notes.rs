@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::quantity::{Bytes, Index, Threads};
 use crate::memory::SHARED_UNIT;
+use crate::names::short_name;
 use crate::position::CodePosition;
 
 /// Threads of a block that had exited when the others waited at a barrier of the whole block.
@@ -32,7 +33,7 @@ impl fmt::Display for EarlyExit {
             "kernel `{}`: {} of {} had exited in block {} when the others waited at the barrier at {}. \
              Exited threads count as arrived. Where that is not meant, put their work under a condition, \
              and let all threads reach the barrier.",
-            self.kernel,
+            short_name(&self.kernel),
             Threads(self.exited),
             self.threads,
             Index(self.block),
@@ -65,7 +66,7 @@ impl fmt::Display for WidenedLoad {
              A compiler may have made it of smaller loads: the block has the rest of the last {SHARED_UNIT} \
              bytes too, where nothing has set a value. Where the program itself asks for them, launch \
              it with more dynamic shared memory.",
-            self.kernel,
+            short_name(&self.kernel),
             Bytes(self.bytes.into()),
             self.offset,
             Bytes(self.size),

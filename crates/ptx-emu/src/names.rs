@@ -1,0 +1,96 @@
+//! The names of a program, as its author has written them.
+
+use std::borrow::Cow;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// The longest list of template arguments that a short name has.
+const ARGUMENTS: usize = 24;
+
+/// The short name of a function or a variable: as its author has written it, without the namespaces
+/// and parameters that compilers of C++, Rust and Python (Numba) have made a part of it. Template
+/// arguments stay where they are few. A name that nothing was done to is short already.
+///
+/// ```
+/// use ptx_emu::short_name;
+///
+/// assert_eq!(short_name("saxpy"), "saxpy");
+/// assert_eq!(short_name("_Z6reduceILj512EEvPfi"), "reduce<512u>");
+/// assert_eq!(short_name("_ZZ9transposePfE4tile"), "tile");
+/// // Numba's, with its tags of versions and options.
+/// assert_eq!(short_name("_ZN8__main__9block_sumB2v1B4cw51E5ArrayIfLi1E1C7mutable7alignedE"), "block_sum");
+/// ```
+#[must_use]
+pub fn short_name(symbol: &str) -> Cow<'_, str> {
+    let Some(readable) = readable_name(symbol) else {
+        return Cow::Borrowed(symbol);
+    };
+    let name = last_part(&readable);
+    let (name, arguments) = name.split_at(name.find('<').unwrap_or(name.len()));
+    Cow::Owned(match arguments.chars().count() {
+        0 => name.to_owned(),
+        few if few <= ARGUMENTS => name.to_owned() + arguments,
+        _ => format!("{name}<...>"),
+    })
+}
+
+/// The name with its namespaces and template arguments, and without its parameters; `None` for one
+/// that no compiler has mangled.
+pub fn readable_name(symbol: &str) -> Option<String> {
+    if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
+        return Some(format!("{rust:#}"));
+    }
+    let options = DemangleOptions::new().no_params().no_return_type();
+    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
+    let name = parsed??.demangle_with_options(&options).ok()?;
+    Some(without_tags(&name))
+}
+
+/// The name without `[abi:...]`.
+fn without_tags(name: &str) -> String {
+    let mut parts = name.split("[abi:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| {
+        name + part.split_once(']').map_or("", |(_, rest)| rest)
+    })
+}
+
+/// The part behind the last `::` that is in no parentheses or angle brackets.
+fn last_part(name: &str) -> &str {
+    let mut depth = 0_i32;
+    let mut start = 0;
+    for (at, letter) in name.char_indices() {
+        match letter {
+            '<' | '(' | '{' | '[' => depth += 1,
+            '>' | ')' | '}' | ']' => depth -= 1,
+            ':' if depth == 0 && name[..at].ends_with(':') => start = at + 1,
+            _ => {}
+        }
+    }
+    &name[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        for (symbol, short) in [
+            ("_Z10oob_kernelPfi", "oob_kernel"),
+            ("_ZN12_GLOBAL__N_16kernelEv", "kernel"),
+            (
+                "_ZN4core9panicking9panic_fmt17h1234567890abcdefE",
+                "panic_fmt",
+            ),
+            (
+                "_ZN3cub16_V_300500_SM_90018DeviceReduceKernelINS_6detail6reduce10policy_hubIfjN4cuda3std3__44plusIvEEE10Policy1000EN6thrust6detail15normal_iteratorINS9_10device_ptrIfEEEEjS7_fNS5_8identityEEEvT0_PT3_T1_NS_13GridEvenShareISK_EET2_T4_",
+                "DeviceReduceKernel<...>",
+            ),
+            ("_Zbroken", "_Zbroken"),
+            ("", ""),
+        ] {
+            assert_eq!(short_name(symbol), short);
+        }
+    }
+}
