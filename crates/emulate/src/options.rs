@@ -54,8 +54,8 @@ pub struct EmulateArgs {
     /// needs fences and atomics
     #[arg(long)]
     pub(crate) volatile_is_plain: bool,
-    /// What follows a fault that a GPU notices, such as an address out of bounds: `stop`, its
-    /// context is lost as on a GPU, or `continue`, the launch is skipped and the program goes on
+    /// After a fault that a GPU notices, such as an address out of bounds: `stop`, its context is
+    /// lost as on a GPU, or `continue`, the launch is skipped and the program goes on
     /// [default: stop, and continue for pytest with the plugin of the wheel]
     #[arg(long, value_name = "WHAT", conflicts_with = "file")]
     pub(crate) after_fault: Option<AfterFault>,
@@ -117,7 +117,7 @@ bug; else the program's own."
     )
 }
 
-/// What follows a fault that a GPU notices.
+/// The way on after a fault that a GPU notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AfterFault {
     Stop,

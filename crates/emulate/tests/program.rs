@@ -97,6 +97,36 @@ fn a_kernel_for_other_devices_is_refused() {
 }
 
 #[test]
+fn lists_of_known_faults_that_make_no_sense() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("known");
+    let of = |text: Option<&str>| {
+        if let Some(text) = text {
+            std::fs::write(&list, text).unwrap();
+        }
+        let flag = format!("--suppress={}", list.display());
+        let said = run(&[&flag, "--", "/bin/true"]);
+        said.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(of(None), @r"
+    exit code: 2
+    --- stderr ---
+    error: --suppress: FOLDER/known: there is no such file
+    ");
+    let nonsense = of(Some("# why\nrace  *.cu\n"));
+    let error = "--suppress: FOLDER/known: line 2: `race  *.cu` begins with no kind of fault";
+    assert!(
+        nonsense.starts_with("exit code: 2") && nonsense.contains(error),
+        "{nonsense}"
+    );
+    insta::assert_snapshot!(of(Some("# why\nuninitialized read  *.cu:12\n")), @r"
+    exit code: 0
+    --- stdout ---
+    emulate: the program has not used the CUDA driver
+    ");
+}
+
+#[test]
 fn nonsense() {
     insta::assert_snapshot!(run(&["--", "./no-such-program"]), @r"
     exit code: 2

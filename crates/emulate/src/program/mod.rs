@@ -227,7 +227,7 @@ impl Drop for Library {
     }
 }
 
-/// The name that a value has on the command line, by which the driver knows it too.
+/// The name that a value has on the command line, and for the driver.
 fn named(value: impl ValueEnum) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())

@@ -25,9 +25,9 @@ const KINDS: [&str; 14] = [
 
 /// A list of faults that are known, which who runs a program cannot or will not mend.
 ///
-/// Each line of its text has a kind, by [`FaultKind::name`], and a place: a source file, with a line
-/// if only that is meant, or `kernel:` and a kernel's name as its PTX has it. `*` stands for any
-/// letters. Lines that begin with `#` are the reason for the next ones. A fault is known if the
+/// Each line of its text has a kind, by [`FaultKind::name`], and a place: a source file, with a
+/// line if only that is meant, or `kernel:` and a kernel's name as its PTX has it. A `*` in it is
+/// any letters. Lines that begin with `#` are the reason for the next ones. A fault is known if the
 /// place is that of its instruction, or of a caller that was inlined around it; the other side of a
 /// race does not count.
 ///
@@ -37,14 +37,8 @@ const KINDS: [&str; 14] = [
 ///             race in global memory  kernel:count_*\n";
 /// let known = ptx_emu::KnownFaults::parse(list)?;
 /// assert_eq!(known.len(), 2);
-/// assert_eq!(
-///     ptx_emu::KnownFaults::parse("race  a.cu:x").unwrap_err(),
-///     "line 1: `race  a.cu:x` begins with no kind of fault that can be left out: uninitialized read, \
-///      uninitialized value, race in shared memory, race in global memory, read-only load of changing \
-///      data, copy under way at the end, copy under way, missing proxy fence, barrier reached by a part \
-///      of the block, barrier in divergent code, invalid barrier, lanes missing, shuffle from an inactive \
-///      lane, out of bounds"
-/// );
+/// let error = ptx_emu::KnownFaults::parse("race  a.cu:x").unwrap_err();
+/// assert!(error.starts_with("line 1: `race  a.cu:x` begins with no kind of fault"));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,7 +163,7 @@ fn parse(line: &str) -> Result<(&'static str, Place), String> {
     ))
 }
 
-/// Whether a text is of a pattern, in which `*` stands for any letters.
+/// Whether a text is of a pattern, whose `*` are any letters.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -214,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_is_any_letters() {
         for (pattern, text, expected) in [
             ("a.cu", "a.cu", true),
             ("a.cu", "b/a.cu", false),
