@@ -558,13 +558,13 @@ impl Machine {
             } = context;
             let has_failed = attempt.has_failed();
             // The rest is as on a GPU, which stops there: memory holds what was stored before.
-            let is_undone = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
+            let may_be_undone = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
                 Fault::Program(fault) => {
                     undo == Undo::Always || undoes && fault.kind.is_unnoticed_by_a_gpu()
                 }
                 _ => false,
             });
-            self.is_undone = !has_failed && is_undone;
+            self.is_undone = !has_failed && may_be_undone;
             if let (true, Some(heap), Some(saved)) = (self.is_undone, &self.heap, &heap) {
                 heap.put_back(saved.clone());
             }

@@ -25,8 +25,8 @@ pub fn short_name(symbol: &str) -> Cow<'_, str> {
     let Some(readable) = readable_name(symbol) else {
         return Cow::Borrowed(symbol);
     };
-    let name = last_part(&readable);
-    let (name, arguments) = name.split_at(name.find('<').unwrap_or(name.len()));
+    let last = last_part(&readable);
+    let (name, arguments) = last.split_at(last.find('<').unwrap_or(last.len()));
     Cow::Owned(match arguments.chars().count() {
         0 => name.to_owned(),
         few if few <= ARGUMENTS => name.to_owned() + arguments,
@@ -50,8 +50,8 @@ pub fn readable_name(symbol: &str) -> Option<String> {
 fn without_tags(name: &str) -> String {
     let mut parts = name.split("[abi:");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |name, part| {
-        name + part.split_once(']').map_or("", |(_, rest)| rest)
+    parts.fold(first, |before, part| {
+        before + part.split_once(']').map_or("", |(_, rest)| rest)
     })
 }
 

@@ -153,9 +153,9 @@ fn parse(line: &str) -> Result<(&'static str, Place), String> {
     if let Some(kernel) = place.strip_prefix("kernel:") {
         return Ok((kind, Place::Kernel(kernel.to_owned())));
     }
-    let numbered = place.rsplit_once(':').and_then(|(file, line)| {
-        let line = line.parse().ok()?;
-        Some(Place::File(file.to_owned(), Some(line)))
+    let numbered = place.rsplit_once(':').and_then(|(file, number)| {
+        let number = number.parse().ok()?;
+        Some(Place::File(file.to_owned(), Some(number)))
     });
     Ok((
         kind,
