@@ -110,9 +110,9 @@ fn of_texts(bytes: &[u8]) -> Result<String, NoPtx> {
         return Ok(text);
     }
     let mut parts = Parts::of_program();
-    for text in text.split(NEXT) {
+    for part in text.split(NEXT) {
         let name = format!("number {}", parts.count() + 1);
-        parts.add(&name, text.as_bytes())?;
+        parts.add(&name, part.as_bytes())?;
     }
     parts.link()
 }
