@@ -45,10 +45,11 @@ struct Report {
 
 /// Runs the program once for each order.
 pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    let known = known_faults(&args.suppress)?;
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
     let mut library = Library::place(&file_of(DRIVER)?, &file_of(COMPILERS)?)?;
-    library.keep_known(&args.suppress)?;
+    library.keep_known(&known)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
     for order in &args.orders.0 {
@@ -101,6 +102,24 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         out,
     )?;
     ending
+}
+
+/// Lists of known faults, as one.
+///
+/// # Errors
+///
+/// A file that cannot be read, or a line that makes no sense.
+fn known_faults(lists: &[PathBuf]) -> Result<String, CommandError> {
+    let mut all = String::new();
+    for list in lists {
+        let refused =
+            |why: String| CommandError::Input(format!("--suppress: {}: {why}", list.display()));
+        let text = input::text(list).map_err(|error| refused(input::unreadable(&error)))?;
+        KnownFaults::parse(&text).map_err(refused)?;
+        all += &text;
+        all.push('\n');
+    }
+    Ok(all)
 }
 
 /// The list of folders that the system looks into for a library cannot name this one.
@@ -180,24 +199,12 @@ impl Library {
         Ok(())
     }
 
-    /// Puts lists of known faults beside it, as one.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be read, or a line that makes no sense.
-    fn keep_known(&mut self, lists: &[PathBuf]) -> Result<(), CommandError> {
-        let mut all = String::new();
-        for list in lists {
-            let refused =
-                |why: String| CommandError::Input(format!("--suppress: {}: {why}", list.display()));
-            let text = input::own_text(list).map_err(|error| refused(input::unreadable(&error)))?;
-            KnownFaults::parse(&text).map_err(refused)?;
-            all += &text;
-            all.push('\n');
-        }
-        if !lists.is_empty() {
+    /// Puts the list of known faults beside it.
+    fn keep_known(&mut self, list: &str) -> Result<(), CommandError> {
+        if !list.is_empty() {
             let file = self.folder.path().join("known-faults");
-            std::fs::write(&file, all).map_err(|error| CommandError::not_written(&file, &error))?;
+            std::fs::write(&file, list)
+                .map_err(|error| CommandError::not_written(&file, &error))?;
             self.known = Some(file);
         }
         Ok(())
