@@ -18,7 +18,8 @@ const ARGUMENTS: usize = 24;
 /// assert_eq!(short_name("_Z6reduceILj512EEvPfi"), "reduce<512u>");
 /// assert_eq!(short_name("_ZZ9transposePfE4tile"), "tile");
 /// // Numba's, with its tags of versions and options.
-/// assert_eq!(short_name("_ZN8__main__9block_sumB2v1B4cw51E5ArrayIfLi1E1C7mutable7alignedE"), "block_sum");
+/// let numbas = "_ZN8__main__9block_sumB2v1B4cw51E5ArrayIfLi1E1C7mutable7alignedE";
+/// assert_eq!(short_name(numbas), "block_sum");
 /// ```
 #[must_use]
 pub fn short_name(symbol: &str) -> Cow<'_, str> {
