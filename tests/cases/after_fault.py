@@ -3,14 +3,14 @@
 #
 # run: emulate -- PROGRAM
 # prints: wrong: CUDA_ERROR_ILLEGAL_ADDRESS
-# prints: right: CUDA_ERROR_ILLEGAL_ADDRESS
 # tells: out of bounds: store
+# tells: cuModuleLoadData: CUDA_ERROR_ILLEGAL_ADDRESS
 # exit: 1
 # run: emulate --after-fault=continue -- PROGRAM
 # prints: wrong: CUDA_SUCCESS [0, 0]
 # prints: right: CUDA_SUCCESS [5, 5]
 # tells: out of bounds: store
-# tells: emulate: 1 fault$
+# tells: emulate: 1 fault\n
 # exit: 1
 import ctypes
 
