@@ -15,7 +15,7 @@ const ARGUMENTS: usize = 24;
 /// use ptx_emu::short_name;
 ///
 /// assert_eq!(short_name("saxpy"), "saxpy");
-/// assert_eq!(short_name("_Z6reduceILj512EEvPfi"), "reduce<512u>");
+/// assert_eq!(short_name("_Z6reduceILj512EEvPfi"), "reduce<512>");
 /// assert_eq!(short_name("_ZZ9transposePfE4tile"), "tile");
 /// // Numba's, with its tags of versions and options.
 /// let numbas = "_ZN8__main__9block_sumB2v1B4cw51E5ArrayIfLi1E1C7mutable7alignedE";
@@ -41,7 +41,10 @@ pub fn readable_name(symbol: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
         return Some(format!("{rust:#}"));
     }
-    let options = DemangleOptions::new().no_params().no_return_type();
+    let options = DemangleOptions::new()
+        .no_params()
+        .no_return_type()
+        .hide_expression_literal_types();
     let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
     let name = parsed??.demangle_with_options(&options).ok()?;
     Some(without_tags(&name))
