@@ -236,6 +236,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let section = bounds
         .section(&written, &conditions)
         .map(|section| quote!(#[unsafe(link_section = #section)]));
+    // On the host nothing calls a kernel, and an inline function is compiled where it is called.
+    let has_own = attributes.iter().any(|own| own.path().is_ident("inline"));
+    let unused = (!has_own).then(|| quote!(#[inline]));
     let device = match bounds.capability {
         None => quote!(target_arch = "nvptx64"),
         Some(feature) => quote!(all(target_arch = "nvptx64", target_feature = #feature)),
@@ -252,6 +255,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
+        #unused
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
         #function
 
