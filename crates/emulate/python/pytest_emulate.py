@@ -92,5 +92,5 @@ def pytest_configure(config):
     if name:
         # The driver reads both when it is started. What the flags of `emulate` say comes first.
         os.environ["EMULATED_DRIVER_EACH"] = "1"
-        os.environ["EMULATED_DRIVER_AFTER_FAULT"] = os.environ.get("EMULATED_DRIVER_AFTER_FAULT", "continue")
+        os.environ.setdefault("EMULATED_DRIVER_AFTER_FAULT", "continue")
         config.pluginmanager.register(Plugin(Record(name)), "emulate-faults")

@@ -40,7 +40,7 @@
 //! | `driver/memory.rs`, `driver/module.rs` | allocations; modules, libraries, their functions |
 //! | `driver/copy.rs`, `host.rs` | copies and fills; whether the program has the memory of one |
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
-//! | `driver/queue.rs`, `driver/graph.rs` | does the work of streams; graphs, and streams that record them |
+//! | `driver/queue.rs`, `driver/graph.rs` | the work of streams; graphs, and streams that record |
 //! | `report.rs`, `record.rs` | **tells faults**, and records them, so that none is lost |
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |

@@ -4,10 +4,9 @@
 //! about libraries that bring machine code, compilers that are within another library, and programs
 //! that have lost the crate's library.
 
-use std::ffi::{CStr, OsStr, c_void};
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CStr, c_void};
+
+use crate::settings::file_at;
 
 /// Where machine code was found, and in what company.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,12 +102,7 @@ fn remedy_for(library: &str) -> String {
 
 /// The file's name of the library at an address. The program itself is none.
 fn library_of(address: *const c_void) -> Option<String> {
-    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: it looks the address up, and fills `info` where it does not return 0.
-    let found = unsafe { libc::dladdr(address, info.as_mut_ptr()) } != 0;
-    // SAFETY: it is filled, with a name that ends in a NUL.
-    let path = found.then(|| unsafe { CStr::from_ptr(info.assume_init().dli_fname) })?;
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let path = file_at(address)?;
     let is_library = |name: &String| name.contains(".so");
     let name = path.file_name()?.to_string_lossy().into_owned();
     Some(name).filter(is_library)

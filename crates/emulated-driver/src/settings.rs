@@ -14,8 +14,8 @@
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
-//! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: a launch with a fault that a GPU notices is skipped; else `stop`, its context is lost | `stop` |
-//! | `EMULATED_DRIVER_KNOWN` | a file of known faults, as of [`KnownFaults`], beside those of this library | none |
+//! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
+//! | `EMULATED_DRIVER_KNOWN` | a file of known faults, beside the library's own | none |
 //! | `EMULATED_DRIVER_EACH` | 1: a fault is recorded each time, and told once | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_RECORD` | set by `harness emulate`, for the same records: see `record.rs` | none |
@@ -25,7 +25,7 @@
 //!
 //! `CUDA_DEVICE_ORDER` changes nothing: the devices are alike, and counted by their bus numbers.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -63,10 +63,9 @@ pub(crate) struct Settings {
     pub(crate) multiprocessors: u32,
     /// The compute capability that was asked for, major and minor.
     pub(crate) capability: Option<(u32, u32)>,
+    /// Of the emulator. [`Undo::Always`] says that the program goes on after any fault.
     pub(crate) options: Options,
     pub(crate) target: Option<Target>,
-    /// Whether a program goes on after a fault that a GPU notices.
-    pub(crate) goes_on: bool,
     pub(crate) known: KnownFaults,
     /// Whether a fault is recorded each time.
     pub(crate) each: bool,
@@ -162,14 +161,14 @@ impl Settings {
                 .map_err(|problem| problems.push(format!("{CAPABILITY}: {problem}")))
                 .ok()
         });
-        let goes_on = match variable("EMULATED_DRIVER_AFTER_FAULT").as_deref() {
-            Some("continue") => true,
-            None | Some("" | "stop") => false,
+        let undo = match variable("EMULATED_DRIVER_AFTER_FAULT").as_deref() {
+            Some("continue") => Undo::Always,
+            None | Some("" | "stop") => Undo::Unnoticed,
             Some(other) => {
                 problems.push(format!(
                     "EMULATED_DRIVER_AFTER_FAULT is {other}: write stop or continue"
                 ));
-                false
+                Undo::Unnoticed
             }
         };
         let mut known = KnownFaults::parse(KNOWN).expect("a test reads it");
@@ -204,15 +203,10 @@ impl Settings {
                 sanitize,
                 volatile_is_plain,
                 schedule,
-                undo: if goes_on {
-                    Undo::Always
-                } else {
-                    Undo::Unnoticed
-                },
+                undo,
                 ..Options::default()
             },
             target,
-            goes_on,
             known,
             each,
             counts,
@@ -224,15 +218,20 @@ impl Settings {
 
 /// The folder of this library's file, if that is still there.
 fn folder() -> Option<PathBuf> {
+    let own = folder as fn() -> Option<PathBuf> as *const c_void;
+    // A program may have found the library by a link of its own.
+    let file = file_at(own)?.canonicalize();
+    file.ok()?.parent().map(Path::to_owned)
+}
+
+/// The file of the program or the library at an address, as it was opened.
+pub(crate) fn file_at(address: *const c_void) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
-    let own = folder as fn() -> Option<PathBuf> as *const libc::c_void;
     // SAFETY: it only looks the address up, and fills `info` where it does not return 0.
-    let found = unsafe { libc::dladdr(own, info.as_mut_ptr()) } != 0;
+    let found = unsafe { libc::dladdr(address, info.as_mut_ptr()) } != 0;
     // SAFETY: it is filled, with a name that stays as long as the library is loaded.
     let name = found.then(|| unsafe { CStr::from_ptr(info.assume_init().dli_fname) })?;
-    // A program may have found the library by a link of its own.
-    let file = Path::new(OsStr::from_bytes(name.to_bytes())).canonicalize();
-    file.ok()?.parent().map(Path::to_owned)
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
 /// The inode and the path of `EMULATED_DRIVER_RECORD`.
@@ -287,7 +286,8 @@ mod tests {
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(settings.options.schedule, Schedule::InOrder);
         assert_eq!(problems, Vec::<String>::new());
-        assert!(!settings.goes_on && !settings.known.is_empty());
+        assert_eq!(settings.options.undo, Undo::Unnoticed);
+        assert!(!settings.known.is_empty());
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
             ("EMULATED_DRIVER_COMPUTE_CAPABILITY", "8.6"),
             ("EMULATED_DRIVER_AFTER_FAULT", "continue"),
         ]);
-        assert!(settings.goes_on);
+        assert_eq!(settings.options.undo, Undo::Always);
         assert_eq!(settings.capability(), (8, 6));
         assert_eq!(settings.limits().shared_bytes, 99 << 10);
         assert_eq!(settings.devices, [0, 1, 2]);

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 use ptx_emu::{
-    Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize, short_name,
+    Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize, Undo, short_name,
 };
 
 use super::Driver;
@@ -36,6 +36,7 @@ impl Launch {
         threads()?;
         let mut launched = self.start(&mut driver.machine);
         let options = driver.machine.options().clone();
+        let goes_on = options.undo == Undo::Always;
         let mut sanitize = options.sanitize;
         while let Err(Fault::Program(fault)) = &launched
             && fault.kind.is_unnoticed_by_a_gpu()
@@ -70,7 +71,7 @@ impl Launch {
                 driver.tell_unfinished(&self.config, &fault);
                 Ok(())
             }
-            Err(Fault::Program(fault)) if Settings::get().goes_on => {
+            Err(Fault::Program(fault)) if goes_on => {
                 driver.tell(&self.config, &fault);
                 Ok(())
             }

@@ -3,8 +3,8 @@
 use super::{FaultKind, ProgramFault};
 use crate::config::Sanitize;
 
-/// The kinds that can be left out, by [`FaultKind::name`]: those that a GPU does not notice. After
-/// the others there is no way on.
+/// The kinds that can be left out, by [`FaultKind::name`]: those that a GPU does not notice. The
+/// others end a kernel.
 const KINDS: [&str; 14] = [
     "uninitialized read",
     "uninitialized value",
