@@ -237,6 +237,8 @@ pub enum OperandKind<'a> {
     Vector(Vec<Operand<'a>>),
     /// `[base + offset]`.
     Address(AddressBase<'a>, i64),
+    /// `[object, {x, y, ..}]`: a texture or surface, and coordinates.
+    Image(&'a str, Vec<Operand<'a>>),
     /// `!name`.
     Not(&'a str),
     /// `a|b`, either may be `_`.
@@ -256,6 +258,7 @@ impl OperandKind<'_> {
             OperandKind::Vector(_) => "a vector".to_string(),
             OperandKind::Address(AddressBase::Name(name), _) => format!("address `[{name}]`"),
             OperandKind::Address(..) => "an address".to_string(),
+            OperandKind::Image(name, _) => format!("coordinates in `[{name}, ..]`"),
             OperandKind::Not(name) => format!("`!{name}`"),
             OperandKind::Pair(a, b) => format!("`{a}|{b}`"),
             OperandKind::Sink => "`_`".to_string(),

@@ -115,24 +115,18 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
     let kind = match c.tok() {
         Tok::Punct('{') => {
             c.bump();
-            let mut elements = Vec::new();
-            loop {
-                elements.push(scalar(c)?);
-                if c.eat('}') {
-                    break;
-                }
-                if !c.eat(',') {
-                    return Err(c.expected("`,` or `}`"));
-                }
-            }
-            OperandKind::Vector(elements)
+            OperandKind::Vector(elements(c)?)
         }
         Tok::Punct('[') => {
             c.bump();
             let address = match c.tok() {
                 Tok::Word(name) => {
                     c.bump();
-                    OperandKind::Address(AddressBase::Name(name), addend(c)?)
+                    if c.eat(',') {
+                        OperandKind::Image(name, coordinates(c)?)
+                    } else {
+                        OperandKind::Address(AddressBase::Name(name), addend(c)?)
+                    }
                 }
                 _ => OperandKind::Address(
                     AddressBase::Absolute,
@@ -151,6 +145,29 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
         _ => return scalar(c),
     };
     Ok(Operand { kind, pos })
+}
+
+/// Those of a vector, behind its `{`.
+fn elements<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Operand<'a>>> {
+    let mut elements = Vec::new();
+    loop {
+        elements.push(scalar(c)?);
+        if c.eat('}') {
+            return Ok(elements);
+        }
+        if !c.eat(',') {
+            return Err(c.expected("`,` or `}`"));
+        }
+    }
+}
+
+/// Those of a texture or surface: a vector, or the only one.
+fn coordinates<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Operand<'a>>> {
+    if c.eat('{') {
+        elements(c)
+    } else {
+        Ok(vec![scalar(c)?])
+    }
 }
 
 /// A name, a number or `_`.

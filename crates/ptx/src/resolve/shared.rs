@@ -195,6 +195,10 @@ fn operand_names(operand: &Operand<'_>, note: &mut impl FnMut(&str)) {
         | OperandKind::Offset(name, _)
         | OperandKind::Element(name, _)
         | OperandKind::Address(AddressBase::Name(name), _) => note(name),
+        OperandKind::Image(name, elements) => {
+            note(name);
+            elements.iter().for_each(|o| operand_names(o, note));
+        }
         OperandKind::Vector(elements) => elements.iter().for_each(|o| operand_names(o, note)),
         _ => {}
     }

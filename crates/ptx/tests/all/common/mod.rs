@@ -113,6 +113,12 @@ fn name_operand<'a>(
         | OperandKind::Not(name)
         | OperandKind::Address(AddressBase::Name(name), _) => named.push(body.resolve(name)),
         OperandKind::Pair(a, b) => named.extend([body.resolve(a), body.resolve(b)]),
+        OperandKind::Image(name, coordinates) => {
+            named.push(body.resolve(name));
+            coordinates
+                .iter()
+                .for_each(|e| name_operand(body, e, named));
+        }
         OperandKind::Vector(elements) => {
             elements.iter().for_each(|e| name_operand(body, e, named));
         }
