@@ -1,0 +1,274 @@
+//! The elements that a fetch reads, and their weights (CUDA Programming Guide, "Texture Fetching").
+
+use super::{AddressMode, Image, ImageKind, Sampler};
+
+/// Weights have 8 bits behind the point: they are multiples of one part in this number.
+const PARTS: i64 = 256;
+/// Coordinates beyond are taken for it: no image reaches as far, and it has a successor.
+const FAR: f32 = (1u64 << 40) as f32;
+
+/// An element and its weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tap {
+    /// None outside, where the border's colour is.
+    pub(crate) at: Option<[u32; 3]>,
+    pub(crate) weight: f64,
+}
+
+/// The elements that a fetch reads: up to two for each dimension.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Footprint {
+    pub(crate) taps: Vec<Tap>,
+}
+
+/// The dimensions that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Coordinates behind the layer's number: 1 to 3.
+    pub(crate) dimensions: usize,
+    pub(crate) is_layered: bool,
+    pub(crate) is_cube: bool,
+}
+
+/// The coordinates of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Coordinates {
+    /// The layer's number.
+    pub(crate) layer: u32,
+    pub(crate) at: [f32; 3],
+    /// Set if they are integers, which name an element.
+    pub(crate) integers: Option<[i32; 3]>,
+}
+
+/// An element of a dimension, its successor, and the part that the successor has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axis {
+    elements: [Option<u32>; 2],
+    part: i64,
+}
+
+/// The element that an index means.
+fn addressed(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
+    let count = i64::from(extent);
+    if (0..count).contains(&index) {
+        return Some(index as u32);
+    }
+    let inside = match mode {
+        AddressMode::Clamp => index.clamp(0, count - 1),
+        AddressMode::Wrap => index.rem_euclid(count),
+        AddressMode::Mirror => match index.rem_euclid(2 * count) {
+            before if before < count => before,
+            behind => 2 * count - 1 - behind,
+        },
+        AddressMode::Border => return None,
+    };
+    Some(inside as u32)
+}
+
+fn axis(coordinate: f32, extent: u32, mode: AddressMode, sampler: &Sampler) -> Axis {
+    let scaled = if sampler.is_normalized {
+        coordinate * extent as f32
+    } else {
+        coordinate
+    };
+    let x = match scaled {
+        // A NaN is at 0.
+        _ if scaled.is_nan() => 0.0,
+        _ if scaled > FAR => FAR,
+        _ if scaled < -FAR => -FAR,
+        _ => scaled,
+    };
+    let repeats = matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+    let applied = if repeats && !sampler.is_normalized {
+        AddressMode::Clamp
+    } else {
+        mode
+    };
+    if !sampler.is_linear {
+        let element = addressed(x.floor() as i64, extent, applied);
+        return Axis {
+            elements: [element; 2],
+            part: 0,
+        };
+    }
+    // Elements lie at halves: the shift by one, and rounding to a part.
+    let parts = ((f64::from(x) - 0.5) * PARTS as f64 + 0.5).floor() as i64;
+    let first = parts.div_euclid(PARTS);
+    Axis {
+        elements: [first, first + 1].map(|index| addressed(index, extent, applied)),
+        part: parts.rem_euclid(PARTS),
+    }
+}
+
+/// The face of a cube that a direction meets, and where, from 0 to 1 in both dimensions (CUDA
+/// Programming Guide, "Cubemap Textures").
+fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
+    let (number, major, s, t) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
+        if x >= 0.0 {
+            (0, x, -z, -y)
+        } else {
+            (1, -x, z, -y)
+        }
+    } else if y.abs() >= z.abs() {
+        if y >= 0.0 {
+            (2, y, x, z)
+        } else {
+            (3, -y, x, -z)
+        }
+    } else if z >= 0.0 {
+        (4, z, x, -y)
+    } else {
+        (5, -z, -x, -y)
+    };
+    (number, [s, t].map(|one| (one / major + 1.0) / 2.0))
+}
+
+impl Footprint {
+    /// Of a fetch. `is_gathered`: as a linear fetch, all four elements, whatever their weights.
+    pub(crate) fn of(
+        image: &Image,
+        sampler: &Sampler,
+        shape: Shape,
+        at: &Coordinates,
+        is_gathered: bool,
+    ) -> Footprint {
+        let [width, height, depth] = image.extent;
+        if let Some([x, y, z]) = at.integers {
+            let last = if shape.is_layered {
+                at.layer.min(depth - 1) as i32
+            } else {
+                z
+            };
+            let found =
+                [(x, width, 0), (y, height, 1), (last, depth, 2)].map(|(index, extent, k)| {
+                    let mode = match image.kind {
+                        ImageKind::Linear => AddressMode::Border,
+                        _ => sampler.modes[k],
+                    };
+                    addressed(i64::from(index), extent, mode)
+                });
+            return Footprint::single(found);
+        }
+        let mut applied = Sampler {
+            is_linear: sampler.is_linear || is_gathered,
+            ..*sampler
+        };
+        let (mut layer, mut point, mut dimensions) = (at.layer, at.at, shape.dimensions);
+        if shape.is_cube {
+            let (number, [s, t]) = face(point);
+            (layer, point, dimensions) = (6 * layer + number, [s, t, 0.0], 2);
+            // Filters stay within the face.
+            applied.modes = [AddressMode::Clamp; 3];
+            applied.is_normalized = true;
+        }
+        let extents = [width, height, depth];
+        let axes: Vec<Axis> = (0..dimensions)
+            .map(|k| axis(point[k], extents[k], applied.modes[k], &applied))
+            .collect();
+        let is_flat = shape.is_layered || shape.is_cube;
+        let last = if is_flat { layer.min(depth - 1) } else { 0 };
+        let mut taps = Vec::with_capacity(1 << dimensions);
+        for corner in 0..1usize << dimensions {
+            let (mut place, mut parts) = ([Some(0), Some(0), Some(last)], 1);
+            for (k, axis) in axes.iter().enumerate() {
+                let is_second = corner >> k & 1;
+                place[k] = axis.elements[is_second];
+                parts *= if is_second == 1 {
+                    axis.part
+                } else {
+                    PARTS - axis.part
+                };
+            }
+            if parts != 0 || is_gathered {
+                let whole = PARTS.pow(dimensions as u32);
+                taps.push(Tap {
+                    at: whole_place(place),
+                    weight: parts as f64 / whole as f64,
+                });
+            }
+        }
+        Footprint { taps }
+    }
+
+    fn single(place: [Option<u32>; 3]) -> Footprint {
+        let at = whole_place(place);
+        Footprint {
+            taps: vec![Tap { at, weight: 1.0 }],
+        }
+    }
+}
+
+fn whole_place([x, y, z]: [Option<u32>; 3]) -> Option<[u32; 3]> {
+    Some([x?, y?, z?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sampler(mode: AddressMode, is_linear: bool, is_normalized: bool) -> Sampler {
+        Sampler {
+            modes: [mode; 3],
+            is_linear,
+            is_normalized,
+            ..Sampler::default()
+        }
+    }
+
+    /// The figures of the CUDA Programming Guide: four elements, sampled at points.
+    #[test]
+    fn points_take_the_element_below() {
+        let sampler = sampler(AddressMode::Clamp, false, false);
+        for (x, element) in [
+            (-1.0, 0),
+            (0.0, 0),
+            (0.99, 0),
+            (1.0, 1),
+            (3.99, 3),
+            (7.0, 3),
+        ] {
+            assert_eq!(
+                axis(x, 4, AddressMode::Clamp, &sampler).elements[0],
+                Some(element),
+                "{x}"
+            );
+        }
+    }
+
+    #[test]
+    fn weights_have_eight_bits() {
+        let sampler = sampler(AddressMode::Clamp, true, false);
+        let at = |x| {
+            let axis = axis(x, 4, AddressMode::Clamp, &sampler);
+            (axis.elements.map(Option::unwrap), axis.part)
+        };
+        assert_eq!(at(1.5), ([1, 2], 0));
+        assert_eq!(at(1.75), ([1, 2], 64));
+        assert_eq!(at(1.0), ([0, 1], 128));
+        assert_eq!(at(1.5 + 1.0 / 1024.0), ([1, 2], 0));
+        assert_eq!(at(1.5 - 1.0 / 1024.0), ([1, 2], 0));
+        assert_eq!(at(0.25), ([0, 0], 192));
+        assert_eq!(at(f32::NAN), ([0, 0], 128));
+        assert_eq!(at(f32::INFINITY).0, [3, 3]);
+    }
+
+    #[test]
+    fn coordinates_outside_follow_their_mode() {
+        let at = |x: f32, mode| axis(x, 4, mode, &sampler(mode, false, true)).elements[0];
+        assert_eq!(at(1.3, AddressMode::Wrap), Some(1));
+        assert_eq!(at(-0.1, AddressMode::Wrap), Some(3));
+        assert_eq!(at(1.3, AddressMode::Mirror), Some(2));
+        assert_eq!(at(-0.1, AddressMode::Mirror), Some(0));
+        assert_eq!(at(1.0, AddressMode::Mirror), Some(3));
+        assert_eq!(at(1.3, AddressMode::Border), None);
+        assert_eq!(at(1.3, AddressMode::Clamp), Some(3));
+    }
+
+    #[test]
+    fn directions_meet_faces() {
+        assert_eq!(face([2.0, 1.0, 1.0]), (0, [0.25, 0.25]));
+        assert_eq!(face([-1.0, 0.0, 0.0]), (1, [0.5, 0.5]));
+        assert_eq!(face([0.0, 1.0, 0.5]), (2, [0.5, 0.75]));
+        assert_eq!(face([0.5, 0.0, -1.0]), (5, [0.25, 0.5]));
+    }
+}
