@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::access::{Access, AccessKind, Lifetime, Location, UnsetUse};
+use super::image::{ImageAccess, ImageProblem};
 use super::quantity::{Bytes, Index, Threads};
 use super::stray::Stray;
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
@@ -126,6 +127,14 @@ pub enum FaultKind {
         store: RaceAccess,
         /// The store follows the load.
         is_later: bool,
+    },
+    /// An access by a texture or surface object that it does not allow.
+    #[error("{access}: {problem}")]
+    Image {
+        /// The access.
+        access: ImageAccess,
+        /// The rule that it breaks.
+        problem: ImageProblem,
     },
     /// An access to the shared memory of a block of the cluster that may not be alive.
     #[error("{access} in shared memory of block {}, which {lifetime}", Index(*block))]
@@ -320,6 +329,7 @@ impl FaultKind {
             | Self::InvalidBarrier { .. }
             | Self::ShuffleFromInactive { .. } => true,
             Self::OutOfBounds { access, stray } => stray.is_reached_by_a_gpu(access.bytes),
+            Self::Image { problem, .. } => problem.is_unnoticed_by_a_gpu(),
             // Its blocks are resident; what has ended is another exception.
             Self::BlockNotAlive { lifetime, .. } => *lifetime != Lifetime::HasEnded,
             // Lanes that end leave the others alone, and these go on.
@@ -360,6 +370,7 @@ impl FaultKind {
             Self::CopyNotAwaited { .. } => "copy under way at the end",
             Self::MissingProxyFence { .. } => "missing proxy fence",
             Self::InvalidCopy { .. } => "invalid copy",
+            Self::Image { problem, .. } => problem.name(),
             Self::BlockNotAlive { .. } => "shared memory of a block that may not be alive",
             Self::NotShared { .. } => "not an address in shared memory",
             Self::StaleReadOnlyLoad { .. } => "read-only load of changing data",

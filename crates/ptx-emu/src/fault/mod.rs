@@ -14,6 +14,7 @@
 //! - `known`: faults that are known and left out.
 
 mod access;
+mod image;
 mod kind;
 mod known;
 mod launch;
@@ -25,6 +26,7 @@ mod stray;
 mod threads;
 
 pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
+pub use image::{ImageAccess, ImageProblem};
 pub use kind::FaultKind;
 pub use known::KnownFaults;
 pub use launch::LaunchError;
