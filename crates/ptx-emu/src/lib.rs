@@ -131,6 +131,7 @@ mod exact;
 mod executable;
 mod fault;
 mod frame;
+mod image;
 mod instructions;
 mod launch;
 mod machine;
@@ -168,10 +169,11 @@ pub use counts::{
 pub use device_runtime::{Provider, provider};
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
-    Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, KnownFaults, LaunchError,
-    Lifetime, Location, ProgramFault, RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse,
-    UnsupportedFault, Waiting, WidenedLoad,
+    Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, ImageAccess, ImageProblem,
+    KnownFaults, LaunchError, Lifetime, Location, ProgramFault, RaceAccess, RaceBetween, Stray,
+    ThreadId, UnsetUse, UnsupportedFault, Waiting, WidenedLoad,
 };
+pub use image::{AddressMode, Channel, Image, ImageKind, Sampler};
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{

@@ -13,6 +13,7 @@ use crate::config::{DeviceLimits, LaunchConfig, Options, Undo};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
 use crate::fault::{Fault, LaunchError, ThreadId};
+use crate::image::{Image, Images, Object, Sampler};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
@@ -38,6 +39,8 @@ pub struct Machine {
     /// The latest launch ended with a fault, and memory is as it was before.
     is_undone: bool,
     printed: Printed,
+    /// Textures and surfaces.
+    images: Images,
     /// The memory for `malloc` in kernels, once one has called it.
     heap: Option<Heap>,
     /// Address of the memory in which the blocks of a cooperative launch meet, once there is one.
@@ -114,6 +117,7 @@ impl Machine {
             latest: None,
             is_undone: false,
             printed: Printed::default(),
+            images: Images::default(),
             heap: None,
             workspace: None,
         }
@@ -184,6 +188,53 @@ impl Machine {
     /// value that should look wrong. False if no buffer starts there.
     pub fn poison(&mut self, address: u64, byte: u8) -> bool {
         self.memory.poison(address, byte)
+    }
+
+    /// Makes a texture of these elements, and gives the number that kernels name it by. The memory
+    /// need not be there until a kernel fetches from it.
+    ///
+    /// ```
+    /// use ptx_emu::{Channel, Image, ImageKind, Machine, Sampler};
+    /// let mut machine = Machine::default();
+    /// let address = machine.allocate(64, "row")?;
+    /// let row = Image {
+    ///     address,
+    ///     kind: ImageKind::Linear,
+    ///     channel: Channel::F32,
+    ///     channels: 1,
+    ///     extent: [16, 1, 1],
+    ///     pitch: 64,
+    ///     layer: 64,
+    /// };
+    /// let texture = machine.add_texture(row, Sampler::default());
+    /// assert!(machine.remove_texture(texture));
+    /// assert!(!machine.remove_texture(texture));
+    /// # Ok::<(), ptx_emu::OutOfMemory>(())
+    /// ```
+    pub fn add_texture(&mut self, image: Image, sampler: Sampler) -> u64 {
+        self.images.add(Object {
+            image,
+            sampler: Some(sampler),
+        })
+    }
+
+    /// Makes a surface of these elements, as [`Machine::add_texture`] does a texture.
+    pub fn add_surface(&mut self, image: Image) -> u64 {
+        self.images.add(Object {
+            image,
+            sampler: None,
+        })
+    }
+
+    /// Destroys a texture; false if there is none of this number. Its memory stays, and a kernel
+    /// that fetches from it is told that it has been destroyed.
+    pub fn remove_texture(&mut self, texture: u64) -> bool {
+        self.images.remove(texture, true)
+    }
+
+    /// Destroys a surface, as [`Machine::remove_texture`] does a texture.
+    pub fn remove_surface(&mut self, surface: u64) -> bool {
+        self.images.remove(surface, false)
     }
 
     /// From now on, notes what launches read and write of every buffer, variables of modules among
@@ -530,6 +581,7 @@ impl Machine {
             reserved_shared: reserves
                 .then(|| (shared_bytes as u32).next_multiple_of(SHARED_UNIT as u32)),
             workspace: self.workspace.unwrap_or(0),
+            images: &self.images,
             heap: self.heap.as_ref(),
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),

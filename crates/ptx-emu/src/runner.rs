@@ -35,6 +35,7 @@ use crate::fault::{
     UnsupportedFault, WidenedLoad,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
+use crate::image::Images;
 use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
@@ -289,6 +290,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) reserved_shared: Option<u32>,
     /// The memory in which the blocks of a cooperative launch meet, if the kernel asks.
     pub(crate) workspace: u64,
+    /// The textures and surfaces that there are.
+    pub(crate) images: &'a Images,
     /// The memory for `malloc`, if the kernel calls it.
     pub(crate) heap: Option<&'a Heap>,
     /// How the kernel's threads may communicate.

@@ -219,7 +219,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// An address in no buffer, beside the nearest one.
-    fn beside_buffers(&self, address: u64, width: u32) -> Stray {
+    pub(crate) fn beside_buffers(&self, address: u64, width: u32) -> Stray {
         match self.launch.memory.neighbour(address) {
             None => self.wrapped(address, width),
             Some(near) if near.freed => Stray::Freed {

@@ -23,7 +23,7 @@ use ptx::{RegClass, Space};
 
 use crate::fault::{AccessKind, Stop, Stray};
 use crate::memory::{CONST_WINDOW, PARAM_FRAMES, space_of, window};
-use crate::registers::{Address, Registers, lanes, lanes_where};
+use crate::registers::{Address, Registers, Row64, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner};
 use crate::warp::Warp;
@@ -119,6 +119,22 @@ impl BlockRunner<'_> {
     fn is_plain(&self, pc: u32) -> bool {
         let launch = self.launch;
         launch.volatile_is_plain && launch.code.infos[pc as usize].strength.is_volatile
+    }
+
+    /// Does something to global memory at addresses that are not an operand's.
+    pub(crate) fn access_global(
+        &mut self,
+        warp: &mut Warp,
+        at: At,
+        (kind, addresses, width): (AccessKind, &Row64, u32),
+        tally: u32,
+        action: &impl Action,
+    ) -> Result<(), Stop> {
+        warp.acted |= at.active;
+        let group = warp.groups.get(at.group);
+        self.sanitizer.barrier = group.map_or(0, |group| group.way.barrier);
+        let request = Request::weak(kind, addresses, at.active, width, at.pc, warp.index);
+        self.access_space(warp, Space::Global, tally, &request, action)
     }
 
     fn access_space(
