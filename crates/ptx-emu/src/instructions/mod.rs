@@ -18,6 +18,7 @@
 //! | `warp_wide`, `party`, `together` | operations of all lanes; these lanes; how they come together |
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
+//! | `texture` | fetches of textures |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
 //! A new instruction is a line in the table, [`operation`], and its family's file. The family also
@@ -52,6 +53,7 @@ mod narrow;
 pub(crate) mod party;
 mod store_async;
 mod system_call;
+mod texture;
 mod together;
 mod video;
 mod warp_wide;
@@ -181,6 +183,8 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "nanosleep" => control::sleep(r),
         "griddepcontrol" => control::grid_dependency(r),
         "createpolicy" => cache_hints::create_policy(r),
+        "tex" | "tld4" => texture::fetch(r),
+        "txq" => texture::query(r),
         "call" => call::call(r),
         "ret" => call::ret(r),
         other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),

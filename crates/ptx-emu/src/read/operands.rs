@@ -381,6 +381,22 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(slot)
     }
 
+    /// As [`Reader::value`], for a value that decides where an access goes.
+    pub(crate) fn address_value(&mut self, operand: &Operand<'a>, ty: ScalarType) -> Read<Slot> {
+        let slot = self.any_value(operand, ty, Width::Exact)?;
+        let sum = self.sums.last().filter(|sum| sum.to == slot);
+        self.facts.addresses.push(sum.map_or(slot, |sum| sum.from));
+        Ok(slot)
+    }
+
+    /// Whether a name is that of a variable or a parameter.
+    pub(crate) fn is_symbol(&mut self, name: &'a str) -> bool {
+        matches!(
+            self.body.resolve(name),
+            Some(Named::Param(..) | Named::Symbol(_))
+        )
+    }
+
     fn any_value(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {
         const EXPECTED: &str = "a register, a number or a symbol";
         let class = class_of(ty);

@@ -407,12 +407,13 @@ fn types_that_no_driver_loads() {
 fn what_is_not_modelled_is_a_value() {
     let texts = [
         "wgmma.fence.sync.aligned;",
-        "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}];",
+        "tex.grad.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}], {%r1, %r2}, {%r1, %r2};",
+        "tex.2dms.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r0, %r1, %r2, %r3}];",
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0, %r1, %r2, %r3}, %d1, %d2, 1, 1, 1, 0, 0;",
         "suld.b.1d.b32.trap %r1, [%d1, {%r2}];",
         "sust.b.1d.b32.trap [%d1, {%r2}], %r1;",
-        "txq.width.b32 %r1, [%d1];",
-        "tld4.r.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}];",
+        "txq.channel_order.b32 %r1, [%d1];",
+        "tld4.r.cube.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2, %r3, %r0}];",
         "sured.b.add.1d.u32.trap [%d1, {%r2}], %r1;",
         "suq.width.b32 %r1, [%d1];",
         "istypep.texref %p1, %d1;",
