@@ -5,7 +5,9 @@
 
 use std::io::Write;
 
-use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault};
+use ptx_emu::{
+    Fault, FaultKind, ImageProblem, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault,
+};
 use serde::Serialize;
 
 use crate::code::Code;
@@ -192,6 +194,11 @@ pub(crate) fn known(fault: &ProgramFault, reason: &str) {
 fn code_of(kind: &FaultKind) -> Code {
     match kind {
         FaultKind::OutOfBounds { .. } => Code::ILLEGAL_ADDRESS,
+        FaultKind::Image { problem, .. } => match problem {
+            ImageProblem::Misaligned { .. } => Code::MISALIGNED_ADDRESS,
+            ImageProblem::Memory { .. } => Code::ILLEGAL_ADDRESS,
+            _ => Code::LAUNCH_FAILED,
+        },
         FaultKind::Misaligned { .. } => Code::MISALIGNED_ADDRESS,
         FaultKind::Assertion { .. } => Code::ASSERT,
         FaultKind::FuelExhausted { .. } => Code::LAUNCH_TIMEOUT,

@@ -173,25 +173,73 @@ fn an_access_out_of_bounds_is_an_illegal_address_from_then_on() {
     allocate(4);
 }
 
-/// `CUDA_ERROR_NOT_SUPPORTED` each time, and the program may go on without.
+/// `CUDA_RESOURCE_DESC` of linear memory with `f32`, in words of 64 bits.
+fn linear(address: u64, bytes: u64) -> [u64; 18] {
+    let mut resource = [0; 18];
+    resource[..4].copy_from_slice(&[2, address, 1 << 32 | 0x20, bytes]);
+    resource
+}
+
+/// `CUDA_TEXTURE_DESC` of points, clamped, in words of 64 bits.
+fn points() -> [u64; 13] {
+    let mut sampling = [0; 13];
+    sampling[..2].copy_from_slice(&[1 << 32 | 1, 1]);
+    sampling
+}
+
+fn texture(resource: &[u64; 18]) -> (i32, u64) {
+    let (mut object, sampling) = (0u64, points());
+    let made = cu!(cuTexObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64, sampling.as_ptr() => *const u64,
+        0 => usize));
+    (made, object)
+}
+
 #[test]
-fn textures_are_named_as_not_supported() {
+fn textures_are_made_described_and_destroyed() {
     context();
-    let kernels = module(KERNELS);
-    let (mut object, resource) = (0u64, [0u64; 24]);
-    let none = 0usize;
-    let texture = cu!(cuTexObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64, resource.as_ptr() => *const u64,
-        none => usize));
-    let surface = cu!(cuSurfObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64));
-    let sampled = launch(function(kernels, "sampled"), 1, 0, &[arg(&object)]);
-    assert_eq!((texture, surface, sampled), (801, 801, 801));
-    let data = allocate(4);
-    write(data, &[1]);
-    assert_eq!(
-        launch(function(kernels, "add"), 1, 0, &[arg(&data), arg(&5u32)]),
-        0
-    );
-    assert_eq!(read(data, 1), [6]);
+    let data = allocate(64);
+    write(data, &[0; 16]);
+    let resource = linear(data, 64);
+    let (made, object) = texture(&resource);
+    assert_eq!(made, 0);
+    let (mut known, mut sampling) = ([7u64; 18], [7u64; 13]);
+    let asked = cu!(cuTexObjectGetResourceDesc(known.as_mut_ptr() => *mut u64, object => u64));
+    assert_eq!((asked, &known[..4]), (0, &resource[..4]));
+    let asked = cu!(cuTexObjectGetTextureDesc(sampling.as_mut_ptr() => *mut u64, object => u64));
+    assert_eq!((asked, sampling), (0, points()));
+    // A surface is of an array, and memory that there is not is of no texture.
+    let mut surface = 0u64;
+    let of_memory =
+        cu!(cuSurfObjectCreate(&mut surface => *mut u64, resource.as_ptr() => *const u64));
+    assert_eq!((of_memory, texture(&linear(16, 64)).0), (1, 1));
+    assert_eq!(cu!(cuSurfObjectDestroy(object => u64)), 1);
+    assert_eq!(cu!(cuTexObjectDestroy(object => u64)), 0);
+    assert_eq!(cu!(cuTexObjectDestroy(object => u64)), 1);
+}
+
+/// No GPU is known to report it; the program may go on.
+#[test]
+fn a_fetch_of_a_texture_that_was_destroyed_is_told() {
+    context();
+    let sampled = function(module(KERNELS), "sampled");
+    let data = allocate(64);
+    write(data, &[0; 16]);
+    let (_, object) = texture(&linear(data, 64));
+    assert_eq!(launch(sampled, 1, 0, &[arg(&object)]), 0);
+    assert_eq!(cu!(cuTexObjectDestroy(object => u64)), 0);
+    assert_eq!(launch(sampled, 1, 0, &[arg(&object)]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), 0);
+}
+
+#[test]
+fn a_fetch_from_memory_that_was_freed_is_an_illegal_address() {
+    context();
+    let sampled = function(module(KERNELS), "sampled");
+    let data = allocate(64);
+    write(data, &[0; 16]);
+    let (_, object) = texture(&linear(data, 64));
+    assert_eq!(cu!(cuMemFree_v2(data => u64)), 0);
+    assert_eq!(launch(sampled, 1, 0, &[arg(&object)]), 700);
 }
 
 /// As on a GPU: the launch ends well, with the last of the stores, and so do later ones.
@@ -353,7 +401,7 @@ fn a_kernel_with_too_much_static_shared_memory_is_refused_when_it_is_loaded() {
 fn what_is_missing_is_a_named_error() {
     context();
     assert_eq!(
-        cu!(cuTexObjectCreate(0 => usize, 0 => usize, 0 => usize, 0 => usize)),
+        cu!(cuMipmappedArrayCreate(0 => usize, 0 => usize, 0 => usize)),
         801
     );
     assert_eq!(launch(0x77, 1, 0, &[]), 400);

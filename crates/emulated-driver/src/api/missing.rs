@@ -80,7 +80,6 @@ missing! {
     cuDeviceGetLuid
     cuDeviceGetNvSciSyncAttributes
     cuDeviceGetP2PAtomicCapabilities
-    cuDeviceGetTexture1DLinearMaxWidth
     cuDeviceGraphMemTrim
     cuDeviceRegisterAsyncNotification
     cuDeviceSetGraphMemAttribute
@@ -296,9 +295,6 @@ missing! {
     cuStreamEndCaptureToCig
     cuStreamGetDevResource
     cuStreamGetGreenCtx
-    cuSurfObjectCreate
-    cuSurfObjectDestroy
-    cuSurfObjectGetResourceDesc
     cuSurfRefGetArray
     cuSurfRefSetArray
     cuTensorMapEncodeIm2col
@@ -306,11 +302,6 @@ missing! {
     cuTensorMapEncodeTiled
     cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
-    cuTexObjectCreate
-    cuTexObjectDestroy
-    cuTexObjectGetResourceDesc
-    cuTexObjectGetResourceViewDesc
-    cuTexObjectGetTextureDesc
     cuTexRefCreate
     cuTexRefDestroy
     cuTexRefGetAddress

@@ -20,3 +20,4 @@ mod pool;
 mod proc_address;
 mod stream;
 mod tables;
+mod texture;

@@ -21,6 +21,17 @@ impl Driver {
         bytes: usize,
         pool: Option<Handle>,
     ) -> Outcome<u64> {
+        self.allocate_named("allocation", context, bytes, pool)
+    }
+
+    /// As [`Driver::allocate`]; messages call the memory so.
+    fn allocate_named(
+        &mut self,
+        what: &str,
+        context: Handle,
+        bytes: usize,
+        pool: Option<Handle>,
+    ) -> Outcome<u64> {
         let device = self.device_of(context)?;
         let used = self.device(device)?.used_bytes;
         if bytes == 0 {
@@ -29,7 +40,7 @@ impl Driver {
         if bytes as u64 > DEVICE_BYTES - used {
             return Err(Code::OUT_OF_MEMORY);
         }
-        let name = self.name("allocation");
+        let name = self.name(what);
         let address = self
             .machine
             .allocate(bytes as u64, &name)
@@ -181,7 +192,7 @@ impl Driver {
 
     pub(crate) fn new_array(&mut self, context: Handle, descriptor: Descriptor) -> Outcome<Handle> {
         let (pitch, bytes) = (descriptor.pitch()?, descriptor.bytes()?);
-        let address = self.allocate(context, bytes, None)?;
+        let address = self.allocate_named("array", context, bytes, None)?;
         let handle = self.new_handle();
         let array = Array {
             descriptor,

@@ -9,6 +9,7 @@ mod launch;
 mod memory;
 mod module;
 pub(crate) mod queue;
+mod texture;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,7 @@ use crate::objects::graph::{Capture, ExecutableGraph, Graph};
 use crate::objects::memory::{Allocation, Array, Pool};
 use crate::objects::module::{Function, Library, Module};
 use crate::objects::stream::{Event, Stream};
+use crate::objects::texture::Made;
 use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
@@ -47,6 +49,8 @@ pub(crate) struct Driver {
     pub(crate) captures: HashMap<u64, Capture>,
     pub(crate) pools: HashMap<Handle, Pool>,
     pub(crate) arrays: HashMap<Handle, Array>,
+    /// Textures and surfaces, by their numbers in kernels.
+    pub(crate) images: HashMap<u64, Made>,
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
@@ -132,6 +136,7 @@ impl Driver {
             captures: HashMap::new(),
             pools: HashMap::new(),
             arrays: HashMap::new(),
+            images: HashMap::new(),
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),

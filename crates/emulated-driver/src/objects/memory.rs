@@ -86,6 +86,10 @@ fn channel_bytes(format: c_uint) -> Outcome<usize> {
     }
 }
 
+/// Flags of an array: it has layers; it has six faces, or six for each layer.
+pub(crate) const LAYERED: c_uint = 1;
+pub(crate) const CUBEMAP: c_uint = 4;
+
 /// An array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array {

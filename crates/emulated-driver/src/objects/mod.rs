@@ -7,6 +7,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod stream;
+pub(crate) mod texture;
 pub(crate) mod work;
 
 /// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that

@@ -1,0 +1,69 @@
+//! Textures and surfaces.
+
+use ptx_emu::Image;
+
+use super::Driver;
+use crate::code::{Code, Outcome};
+use crate::objects::texture::{Made, Resource, TextureDescriptor};
+use crate::report;
+
+impl Driver {
+    fn elements(&self, resource: &Resource) -> Outcome<Image> {
+        let array = resource
+            .array()
+            .map(|array| self.array(array))
+            .transpose()?;
+        let image = resource.image(array)?;
+        // The array's memory is its own, and arrays were checked when they were made.
+        let row = u64::from(image.extent[0]) * u64::from(image.element_bytes());
+        let before = image.pitch.saturating_mul(u64::from(image.extent[1]) - 1);
+        let bytes = before.saturating_add(row);
+        if array.is_none() && !self.has(image.address, bytes) {
+            return Err(report::refused(&format!(
+                "a texture of {bytes} bytes at address {:#x} is not of memory that kernels may access",
+                image.address
+            )));
+        }
+        Ok(image)
+    }
+
+    pub(crate) fn new_texture(
+        &mut self,
+        resource: Resource,
+        sampling: TextureDescriptor,
+    ) -> Outcome<u64> {
+        let (image, sampler) = (self.elements(&resource)?, sampling.sampler()?);
+        let object = self.machine.add_texture(image, sampler);
+        let sampling = Some(sampling);
+        self.images.insert(object, Made { resource, sampling });
+        Ok(object)
+    }
+
+    /// A surface is of an array.
+    pub(crate) fn new_surface(&mut self, resource: Resource) -> Outcome<u64> {
+        if resource.array().is_none() {
+            return Err(Code::INVALID_VALUE);
+        }
+        let image = self.elements(&resource)?;
+        let object = self.machine.add_surface(image);
+        let sampling = None;
+        self.images.insert(object, Made { resource, sampling });
+        Ok(object)
+    }
+
+    pub(crate) fn destroy_texture(&mut self, object: u64) -> Outcome {
+        if !self.machine.remove_texture(object) {
+            return Err(Code::INVALID_VALUE);
+        }
+        self.images.remove(&object);
+        Ok(())
+    }
+
+    pub(crate) fn destroy_surface(&mut self, object: u64) -> Outcome {
+        if !self.machine.remove_surface(object) {
+            return Err(Code::INVALID_VALUE);
+        }
+        self.images.remove(&object);
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Textures and surfaces, as `cuda.h` describes them.
+
+use std::ffi::{c_float, c_int, c_uint};
+
+use ptx_emu::{AddressMode, Channel, Image, ImageKind, Sampler};
+
+use super::Handle;
+use super::memory::{Array, CUBEMAP, Descriptor, LAYERED};
+use crate::code::{Code, Outcome};
+
+/// `CUDA_RESOURCE_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Resource {
+    kind: c_uint,
+    /// A union: an array; or address, format and channels, bytes; or these, with width, height and
+    /// pitch for the bytes.
+    words: [u64; 16],
+    flags: c_uint,
+}
+
+const _: () = assert!(size_of::<Resource>() == 144);
+
+/// The kinds of `CUresourcetype`.
+const ARRAY: c_uint = 0;
+const LINEAR: c_uint = 2;
+const PITCHED: c_uint = 3;
+
+/// `CUDA_TEXTURE_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct TextureDescriptor {
+    modes: [c_uint; 3],
+    filter: c_uint,
+    flags: c_uint,
+    max_anisotropy: c_uint,
+    mipmap_filter: c_uint,
+    mipmap_bias: c_float,
+    mipmap_levels: [c_float; 2],
+    border: [c_float; 4],
+    reserved: [c_int; 12],
+}
+
+const _: () = assert!(size_of::<TextureDescriptor>() == 104);
+
+/// A texture or a surface as it was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) resource: Resource,
+    /// None of a surface.
+    pub(crate) sampling: Option<TextureDescriptor>,
+}
+
+/// A channel by `CUarray_format`.
+fn channel(format: c_uint) -> Outcome<Channel> {
+    Ok(match format {
+        0x01 => Channel::U8,
+        0x02 => Channel::U16,
+        0x03 => Channel::U32,
+        0x08 => Channel::S8,
+        0x09 => Channel::S16,
+        0x0a => Channel::S32,
+        0x10 => Channel::F16,
+        0x20 => Channel::F32,
+        _ => return Err(Code::INVALID_VALUE),
+    })
+}
+
+/// Extents have 32 bits.
+fn extent(of: [usize; 3]) -> Outcome<[u32; 3]> {
+    let [x, y, z] = of.map(|one| u32::try_from(one.max(1)).map_err(|_| Code::INVALID_VALUE));
+    Ok([x?, y?, z?])
+}
+
+impl Array {
+    /// Its elements.
+    fn image(&self) -> Outcome<Image> {
+        let Descriptor {
+            width,
+            height,
+            depth,
+            format,
+            channels,
+            flags,
+        } = self.descriptor;
+        Ok(Image {
+            address: self.address,
+            kind: if flags & CUBEMAP != 0 {
+                ImageKind::Cube
+            } else if flags & LAYERED != 0 {
+                ImageKind::Layered
+            } else {
+                ImageKind::Plain
+            },
+            channel: channel(format)?,
+            channels,
+            extent: extent([width, height, depth])?,
+            pitch: self.pitch as u64,
+            layer: (self.pitch * self.rows) as u64,
+        })
+    }
+}
+
+impl Resource {
+    /// The array that it names, if it names one.
+    pub(crate) fn array(&self) -> Option<Handle> {
+        (self.kind == ARRAY).then_some(self.words[0] as Handle)
+    }
+
+    /// The elements that it names. `array` is that of its handle.
+    pub(crate) fn image(&self, array: Option<Array>) -> Outcome<Image> {
+        if self.kind == ARRAY {
+            return array.ok_or(Code::INVALID_HANDLE)?.image();
+        }
+        let [address, format, ..] = self.words;
+        let (channel, channels) = (channel(format as c_uint)?, (format >> 32) as u32);
+        if !matches!(channels, 1 | 2 | 4) {
+            return Err(Code::INVALID_VALUE);
+        }
+        let element = u64::from(channel.bytes() * channels);
+        let (kind, of, pitch) = match self.kind {
+            LINEAR => {
+                let bytes = self.words[2];
+                (ImageKind::Linear, [bytes / element, 1, 1], bytes)
+            }
+            PITCHED => {
+                let [width, height, pitch] = [self.words[2], self.words[3], self.words[4]];
+                let is_apart = width.checked_mul(element).is_some_and(|row| row <= pitch);
+                if !is_apart || !pitch.is_multiple_of(element) {
+                    return Err(Code::INVALID_VALUE);
+                }
+                (ImageKind::Plain, [width, height, 1], pitch)
+            }
+            _ => return Err(Code::NOT_SUPPORTED),
+        };
+        // A GPU wants multiples of `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`, and its driver says so.
+        if !address.is_multiple_of(element) {
+            return Err(Code::INVALID_VALUE);
+        }
+        Ok(Image {
+            address,
+            kind,
+            channel,
+            channels,
+            extent: extent(of.map(|one| one as usize))?,
+            pitch,
+            layer: pitch.saturating_mul(of[1]),
+        })
+    }
+}
+
+impl TextureDescriptor {
+    /// `CU_TRSF_READ_AS_INTEGER`, `CU_TRSF_NORMALIZED_COORDINATES`, `CU_TRSF_SRGB`.
+    const READ_AS_INTEGER: c_uint = 1;
+    const NORMALIZED: c_uint = 2;
+    const SRGB: c_uint = 0x10;
+
+    pub(crate) fn sampler(&self) -> Outcome<Sampler> {
+        let mode = |mode| match mode {
+            0 => Ok(AddressMode::Wrap),
+            1 => Ok(AddressMode::Clamp),
+            2 => Ok(AddressMode::Mirror),
+            3 => Ok(AddressMode::Border),
+            _ => Err(Code::INVALID_VALUE),
+        };
+        let [x, y, z] = self.modes.map(mode);
+        if self.filter > 1 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let has = |flag| self.flags & flag != 0;
+        Ok(Sampler {
+            modes: [x?, y?, z?],
+            is_linear: self.filter == 1,
+            is_normalized: has(Self::NORMALIZED),
+            keeps_integers: has(Self::READ_AS_INTEGER),
+            is_srgb: has(Self::SRGB),
+            border: self.border,
+        })
+    }
+}
