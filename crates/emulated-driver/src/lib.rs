@@ -55,8 +55,8 @@
 //! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
 //!   not found. Races are looked for within a launch, not between streams.
-//! - Textures, surfaces, virtual memory management, and inter-process handles are not
-//!   supported.
+//! - Texture references, mipmaps, views of arrays, virtual memory management, and inter-process
+//!   handles are not supported.
 
 // The driver's library has another name and other conventions elsewhere, and cargo makes an empty
 // one there.

@@ -109,8 +109,9 @@
 //! - Asynchronous copies land when a thread waits for them (modules `instructions::copy`, `bulk`,
 //!   `mbarrier`). A copy that lands early, and hides a missing wait, is not modelled;
 //!   `mbarrier.try_wait` never gives up.
-//! - Textures, surfaces, instructions of a warpgroup, sparse matrices and tensor copies are not
-//!   modelled. The page on instructions in the book lists what is.
+//! - Instructions of a warpgroup, sparse matrices, tensor copies, mipmaps and names of textures are
+//!   not modelled. The page on instructions in the book lists what is.
+//! - Filters of a cube stay within a face, and a texture sees at once what its launch stores.
 //! - Tensor cores round sums in ways that are not known (module `instructions::matrix`).
 //! - Stores beyond an allocation of `malloc`, inside the heap, are not seen.
 

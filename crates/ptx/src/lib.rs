@@ -50,7 +50,7 @@
 //! owns what it needs.
 //!
 //! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22.
-//! Not modelled: 128-bit registers, textures, surfaces, modules with 32-bit addresses.
+//! Not modelled: 128-bit registers, texture references, modules with 32-bit addresses.
 
 mod args;
 mod edit;

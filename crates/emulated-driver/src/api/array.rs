@@ -1,7 +1,7 @@
 //! CUDA arrays: memory of elements in up to three dimensions, by rows.
 //!
-//! They can be made, described and copied. Textures and surfaces, which kernels read them by, are
-//! not supported.
+//! They can be made, described and copied. Kernels read them by textures and surfaces: see
+//! `texture.rs`.
 
 use std::ffi::c_uint;
 

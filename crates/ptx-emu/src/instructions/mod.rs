@@ -18,7 +18,7 @@
 //! | `warp_wide`, `party`, `together` | operations of all lanes; these lanes; how they come together |
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
-//! | `texture` | fetches of textures |
+//! | `texture`, `surface` | fetches of textures; loads and stores of surfaces |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
 //! A new instruction is a line in the table, [`operation`], and its family's file. The family also
@@ -52,6 +52,7 @@ mod moves;
 mod narrow;
 pub(crate) mod party;
 mod store_async;
+mod surface;
 mod system_call;
 mod texture;
 mod together;
@@ -184,7 +185,9 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "griddepcontrol" => control::grid_dependency(r),
         "createpolicy" => cache_hints::create_policy(r),
         "tex" | "tld4" => texture::fetch(r),
-        "txq" => texture::query(r),
+        "txq" | "suq" => texture::query(r),
+        "suld" => surface::load(r),
+        "sust" => surface::store(r),
         "call" => call::call(r),
         "ret" => call::ret(r),
         other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),
