@@ -369,6 +369,10 @@ impl Execute for Fetch {
         let mut results = [[0; 4]; LANES];
         for (lane, one) in &all {
             results[*lane] = self.results(one);
+            // A filter computes; other fetches move what is there, as a copy does.
+            if one.read.len() > 1 && self.channel.is_none() {
+                unset.origins[*lane] = unset.origins[*lane].computed();
+            }
         }
         self.elements
             .gather(&mut warp.registers, at.active, |lane, k| {

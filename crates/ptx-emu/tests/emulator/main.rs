@@ -27,5 +27,6 @@ mod seeds;
 mod several_devices;
 mod shared_with_host;
 mod system;
+mod textures;
 mod verdicts;
 mod waiting;

@@ -1,0 +1,218 @@
+//! Textures and surfaces of the machine, without a driver.
+
+use ptx_emu::{
+    AddressMode, Buffer, Channel, Fault, FaultKind, Image, ImageKind, ImageProblem, Machine,
+    Sampler, args,
+};
+
+use crate::common::{load, one_block};
+
+const KERNELS: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry row(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<8>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, %tid.x;
+    sub.s32 %r2, %r1, 1;
+    tex.1d.v4.u32.s32 {%r3, %r4, %r5, %r6}, [%rd2, {%r2}];
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    st.global.u32 [%rd1], %r3;
+    ret;
+}
+.visible .entry between(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<4>;
+    .reg .f32 %f<8>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, %tid.x;
+    cvt.rn.f32.u32 %f1, %r1;
+    mov.f32 %f2, 0f3F000000;
+    tex.level.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd2, {%f1, %f2}], %f2;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    st.global.f32 [%rd1], %f3;
+    ret;
+}
+.visible .entry extents(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<3>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    suq.width.b32 %r1, [%rd2];
+    suq.height.b32 %r2, [%rd2];
+    st.global.v2.u32 [%rd1], {%r1, %r2};
+    ret;
+}
+.visible .entry race(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<3>;
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, 0;
+    sust.b.2d.b32.trap [%rd2, {%r2, %r2}], {%r1};
+    ret;
+}
+";
+
+/// 4 x 2 elements in memory of its own.
+fn image(machine: &mut Machine, channel: Channel, words: &[u32]) -> Image {
+    let (width, bytes) = (4, 4 * words.len() as u64);
+    let address = machine.allocate(bytes.max(32), "elements").unwrap();
+    let content: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    machine.write(address, &content).unwrap();
+    Image {
+        address,
+        kind: ImageKind::Plain,
+        channel,
+        channels: 1,
+        extent: [width, 2, 1],
+        pitch: 16,
+        layer: 32,
+    }
+}
+
+struct Tried {
+    machine: Machine,
+    out: Buffer<u32>,
+}
+
+impl Tried {
+    fn new() -> Self {
+        let mut machine = Machine::default();
+        let out = machine.buffer(&[0u32; 8]).unwrap();
+        Self { machine, out }
+    }
+
+    fn launch(&mut self, kernel: &str, threads: u32, object: u64) -> Result<Vec<u32>, Fault> {
+        let module = load(&mut self.machine, KERNELS);
+        let config = one_block(threads);
+        let arguments = args![&self.out, object];
+        self.machine.launch(&module, kernel, &config, arguments)?;
+        Ok(self.out.to_vec(&self.machine).unwrap())
+    }
+
+    fn fault(&mut self, kernel: &str, threads: u32, object: u64) -> FaultKind {
+        match self.launch(kernel, threads, object) {
+            Err(Fault::Program(fault)) => fault.kind,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn problem(kind: &FaultKind) -> &ImageProblem {
+    match kind {
+        FaultKind::Image { problem, .. } => problem,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn linear_memory_is_zero_outside() {
+    let mut tried = Tried::new();
+    let mut row = image(&mut tried.machine, Channel::U32, &[7, 8, 9, 10]);
+    (row.kind, row.extent) = (ImageKind::Linear, [4, 1, 1]);
+    let object = tried.machine.add_texture(row, Sampler::default());
+    assert_eq!(
+        tried.launch("row", 7, object).unwrap()[..7],
+        [0, 7, 8, 9, 10, 0, 0]
+    );
+}
+
+#[test]
+fn elements_without_weight_are_not_read() {
+    let mut tried = Tried::new();
+    let first = [2.0f32, 4.0, 6.0, 8.0].map(f32::to_bits);
+    // Nothing has written the second row, which the filter at a half does not reach.
+    let plane = image(&mut tried.machine, Channel::F32, &first);
+    let sampler = Sampler {
+        modes: [AddressMode::Border; 3],
+        is_linear: true,
+        ..Sampler::default()
+    };
+    let object = tried.machine.add_texture(plane, sampler);
+    let found = tried.launch("between", 5, object).unwrap();
+    let found: Vec<f32> = found[..5]
+        .iter()
+        .map(|&bits| f32::from_bits(bits))
+        .collect();
+    assert_eq!(found, [1.0, 3.0, 5.0, 7.0, 4.0]);
+}
+
+/// A fetch of one element moves it, as a copy does; a filter makes a value of it.
+#[test]
+fn unwritten_elements_are_told_where_they_are_used() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::F32, &[]);
+    let object = tried.machine.add_texture(plane, Sampler::default());
+    assert!(tried.launch("between", 4, object).is_ok());
+    let sampler = Sampler {
+        is_linear: true,
+        ..Sampler::default()
+    };
+    let smooth = tried.machine.add_texture(plane, sampler);
+    let fault = tried.fault("between", 4, smooth);
+    let told = "load of 4 bytes from byte 0 of buffer `elements`, which nothing has written before";
+    assert_eq!(
+        (fault.to_string().as_str(), fault.name()),
+        (told, "uninitialized read")
+    );
+}
+
+#[test]
+fn objects_that_are_not_there_are_told() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::U32, &[0; 8]);
+    let texture = tried.machine.add_texture(plane, Sampler::default());
+    let surface = tried.machine.add_surface(plane);
+    assert_eq!(problem(&tried.fault("row", 1, 0)), &ImageProblem::NeverMade);
+    assert_eq!(
+        problem(&tried.fault("row", 1, surface)),
+        &ImageProblem::OtherKind
+    );
+    assert_eq!(tried.launch("extents", 1, surface).unwrap()[..2], [4, 2]);
+    assert!(!tried.machine.remove_surface(texture));
+    assert!(tried.machine.remove_texture(texture));
+    let fault = tried.fault("row", 1, texture);
+    assert!(fault.is_unnoticed_by_a_gpu());
+    assert_eq!(
+        fault.to_string(),
+        format!(
+            "`tex.1d.v4.u32.s32` of texture object {texture:#x} at (-1): the object has been destroyed"
+        )
+    );
+}
+
+#[test]
+fn freed_memory_behind_a_texture_is_out_of_bounds() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::U32, &[0; 8]);
+    let texture = tried.machine.add_texture(plane, Sampler::default());
+    assert!(tried.machine.free(plane.address));
+    let fault = tried.fault("row", 1, texture);
+    assert_eq!(fault.name(), "out of bounds");
+    assert_eq!(
+        fault.to_string(),
+        format!(
+            "`tex.1d.v4.u32.s32` of texture object {texture:#x} at (-1): 4 bytes at offset 0 of buffer `elements`, which has been freed"
+        )
+    );
+}
+
+#[test]
+fn stores_to_one_element_of_a_surface_race() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::U32, &[0; 8]);
+    let surface = tried.machine.add_surface(plane);
+    let fault = tried.fault("race", 64, surface);
+    assert!(matches!(fault, FaultKind::Race { .. }), "{fault}");
+}
