@@ -1,7 +1,8 @@
 //! Surfaces: `suld.b`, `sust.b`.
 //!
-//! The first coordinate counts bytes, and values are not converted. Outside of the surface, `.trap` is a fault, `.clamp` goes to the edge, and
-//! `.zero` reads zeros and stores nothing (PTX ISA, "Surface Instructions").
+//! The first coordinate counts bytes, and values are not converted. Outside of the surface, `.trap`
+//! is a fault, `.clamp` goes to the edge, and `.zero` reads zeros and stores nothing (PTX ISA,
+//! "Surface Instructions").
 
 use ptx::ScalarType;
 
