@@ -94,7 +94,7 @@ struct Image {
     int w = W, h = 1, d = 1;
     std::vector<float4> texels;
     cudaTextureAddressMode mode = cudaAddressModeClamp;
-    bool filtered = false, normalized = false;
+    bool filtered = false, normalized = false, gathered = false;
 
     static int addressed(int i, int n, cudaTextureAddressMode mode)
     {
@@ -124,9 +124,12 @@ struct Image {
             i = int(floorf(x)), part = 0;
             return;
         }
-        const double fixed = floor((double(x) - 0.5) * 256 + 0.5);
-        i = int(floor(fixed / 256)), part = fixed / 256 - i;
+        double fixed = floor((double(x) - 0.5) * 256 + 0.5);
+        if (mode == cudaAddressModeClamp && !gathered)
+            fixed = fmin(fmax(fixed, 0), (n - 1) * 256.);
+        i = int(floor(fixed / 256)), part = fixed - 256 * i;
     }
+    // As an H200 does: products of weights have eight bits too, and add up to 256.
     float4 sample(float x, float y, float z, int dimensions, int layer) const
     {
         int i, j = 0, k = layer;
@@ -139,7 +142,10 @@ struct Image {
         double sum[4] = {};
         for (int corner = 0; corner < 8; corner++) {
             const int p = corner & 1, q = corner >> 1 & 1, r = corner >> 2;
-            const double weight = (p ? a : 1 - a) * (q ? b : 1 - b) * (r ? c : 1 - c);
+            const double plane = r ? c : 256 - c, second = floor((plane * a + 128) / 256), row = p ? second : plane - second;
+            // What lies on the diagonal is rounded.
+            const double rounded = floor((row * (p ? b : 256 - b) + 128) / 256);
+            const double weight = (p == q ? rounded : row - rounded) / 256;
             if (weight == 0)
                 continue;
             const float4 t = at(i + p, j + q, k + r);
@@ -347,7 +353,7 @@ static void of_layers()
     test<float4>("texCubemap", of_array(cube, floats(cube), make_cudaExtent(W, W, 6), cudaArrayCubemap), CUBE, points(-1, 1, 1, 1, 1),
                  [&](const Point &p) { return cube.cube(p.x, p.y, p.z); }, 0);
     Image plane;
-    plane.h = H, plane.filtered = true;
+    plane.h = H, plane.filtered = plane.gathered = true;
     test<float4>("tex2Dgather", of_array(plane, floats(plane), make_cudaExtent(W, H, 0), cudaArrayTextureGather), GATHER,
                  points(0, 1, W, H, 0),
                  [&](const Point &p) {

@@ -1,4 +1,9 @@
 //! The elements that a fetch reads, and their weights (CUDA Programming Guide, "Texture Fetching").
+//!
+//! The guide gives weights in exact numbers, of coordinates with 8 bits behind the point. An H200
+//! gives the products 8 bits too, such that they add up to 1, and keeps coordinates within the image
+//! before it splits them, where the mode is to clamp. [`weights`] and [`axis`] do so: 512 fetches of
+//! each kind in `tests/cases/textures.cu` differ from that GPU's in the last place of a sum at most.
 
 use super::{AddressMode, Image, ImageKind, Sampler};
 
@@ -65,7 +70,13 @@ fn addressed(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     Some(inside as u32)
 }
 
-fn axis(coordinate: f32, extent: u32, mode: AddressMode, sampler: &Sampler) -> Axis {
+fn axis(
+    coordinate: f32,
+    extent: u32,
+    mode: AddressMode,
+    sampler: &Sampler,
+    is_gathered: bool,
+) -> Axis {
     let scaled = if sampler.is_normalized {
         coordinate * extent as f32
     } else {
@@ -92,12 +103,39 @@ fn axis(coordinate: f32, extent: u32, mode: AddressMode, sampler: &Sampler) -> A
         };
     }
     // Elements lie at halves: the shift by one, and rounding to a part.
-    let parts = ((f64::from(x) - 0.5) * PARTS as f64 + 0.5).floor() as i64;
+    let mut parts = ((f64::from(x) - 0.5) * PARTS as f64 + 0.5).floor() as i64;
+    if applied == AddressMode::Clamp && !is_gathered {
+        parts = parts.clamp(0, (i64::from(extent) - 1) * PARTS);
+    }
     let first = parts.div_euclid(PARTS);
     Axis {
         elements: [first, first + 1].map(|index| addressed(index, extent, applied)),
         part: parts.rem_euclid(PARTS),
     }
+}
+
+/// The weights of the corners, in parts; the bits of a corner's number are its place in x, y and z.
+/// `parts` has what the second element has in each dimension.
+fn weights(parts: &[i64]) -> Vec<i64> {
+    let product = |weight: i64, part: i64| (weight * part + PARTS / 2).div_euclid(PARTS);
+    let mut weights = vec![0; 1 << parts.len()];
+    let layers = match parts.get(2) {
+        None => vec![PARTS],
+        Some(part) => vec![PARTS - part, *part],
+    };
+    for (z, layer) in layers.into_iter().enumerate() {
+        let second = product(layer, parts[0]);
+        let Some(part) = parts.get(1) else {
+            return vec![layer - second, second];
+        };
+        let corner = |x: usize, y: usize| z << 2 | y << 1 | x;
+        // Rounded is what lies on the diagonal; a half goes up.
+        weights[corner(1, 1)] = product(second, *part);
+        weights[corner(1, 0)] = second - weights[corner(1, 1)];
+        weights[corner(0, 0)] = product(layer - second, PARTS - part);
+        weights[corner(0, 1)] = layer - second - weights[corner(0, 0)];
+    }
+    weights
 }
 
 /// The face of a cube that a direction meets, and where, from 0 to 1 in both dimensions (CUDA
@@ -163,27 +201,29 @@ impl Footprint {
         }
         let extents = [width, height, depth];
         let axes: Vec<Axis> = (0..dimensions)
-            .map(|k| axis(point[k], extents[k], applied.modes[k], &applied))
+            .map(|k| {
+                axis(
+                    point[k],
+                    extents[k],
+                    applied.modes[k],
+                    &applied,
+                    is_gathered,
+                )
+            })
             .collect();
         let is_flat = shape.is_layered || shape.is_cube;
         let last = if is_flat { layer.min(depth - 1) } else { 0 };
         let mut taps = Vec::with_capacity(1 << dimensions);
-        for corner in 0..1usize << dimensions {
-            let (mut place, mut parts) = ([Some(0), Some(0), Some(last)], 1);
+        let parts: Vec<i64> = axes.iter().map(|axis| axis.part).collect();
+        for (corner, weight) in weights(&parts).into_iter().enumerate() {
+            let mut place = [Some(0), Some(0), Some(last)];
             for (k, axis) in axes.iter().enumerate() {
-                let is_second = corner >> k & 1;
-                place[k] = axis.elements[is_second];
-                parts *= if is_second == 1 {
-                    axis.part
-                } else {
-                    PARTS - axis.part
-                };
+                place[k] = axis.elements[corner >> k & 1];
             }
-            if parts != 0 || is_gathered {
-                let whole = PARTS.pow(dimensions as u32);
+            if weight != 0 || is_gathered {
                 taps.push(Tap {
                     at: whole_place(place),
-                    weight: parts as f64 / whole as f64,
+                    weight: weight as f64 / PARTS as f64,
                 });
             }
         }
@@ -228,7 +268,7 @@ mod tests {
             (7.0, 3),
         ] {
             assert_eq!(
-                axis(x, 4, AddressMode::Clamp, &sampler).elements[0],
+                axis(x, 4, AddressMode::Clamp, &sampler, false).elements[0],
                 Some(element),
                 "{x}"
             );
@@ -239,7 +279,7 @@ mod tests {
     fn weights_have_eight_bits() {
         let sampler = sampler(AddressMode::Clamp, true, false);
         let at = |x| {
-            let axis = axis(x, 4, AddressMode::Clamp, &sampler);
+            let axis = axis(x, 4, AddressMode::Clamp, &sampler, false);
             (axis.elements.map(Option::unwrap), axis.part)
         };
         assert_eq!(at(1.5), ([1, 2], 0));
@@ -247,14 +287,27 @@ mod tests {
         assert_eq!(at(1.0), ([0, 1], 128));
         assert_eq!(at(1.5 + 1.0 / 1024.0), ([1, 2], 0));
         assert_eq!(at(1.5 - 1.0 / 1024.0), ([1, 2], 0));
-        assert_eq!(at(0.25), ([0, 0], 192));
-        assert_eq!(at(f32::NAN), ([0, 0], 128));
-        assert_eq!(at(f32::INFINITY).0, [3, 3]);
+        assert_eq!(at(0.25), ([0, 1], 0));
+        assert_eq!(at(f32::NAN), ([0, 1], 0));
+        assert_eq!(at(f32::INFINITY), ([3, 3], 0));
+    }
+
+    /// Parts of x, y, z; the weights with which an H200 has filtered: x first, then y, then z.
+    #[test]
+    fn products_of_weights_have_eight_bits_too() {
+        assert_eq!(weights(&[100]), [156, 100]);
+        assert_eq!(weights(&[170, 209]), [16, 31, 70, 139]);
+        assert_eq!(weights(&[183, 12]), [70, 174, 3, 9]);
+        assert_eq!(weights(&[24, 73, 172]), [54, 6, 22, 2, 112, 11, 44, 5]);
+        assert_eq!(weights(&[6, 80, 56]), [134, 3, 61, 2, 38, 1, 17, 0]);
+        for parts in [[0, 0, 0], [255, 1, 128], [128, 128, 128], [3, 250, 77]] {
+            assert_eq!(weights(&parts).iter().sum::<i64>(), PARTS);
+        }
     }
 
     #[test]
     fn coordinates_outside_follow_their_mode() {
-        let at = |x: f32, mode| axis(x, 4, mode, &sampler(mode, false, true)).elements[0];
+        let at = |x: f32, mode| axis(x, 4, mode, &sampler(mode, false, true), false).elements[0];
         assert_eq!(at(1.3, AddressMode::Wrap), Some(1));
         assert_eq!(at(-0.1, AddressMode::Wrap), Some(3));
         assert_eq!(at(1.3, AddressMode::Mirror), Some(2));
