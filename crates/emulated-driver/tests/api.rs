@@ -205,8 +205,8 @@ fn textures_are_made_described_and_destroyed() {
     let (mut known, mut sampling) = ([7u64; 18], [7u64; 13]);
     let asked = cu!(cuTexObjectGetResourceDesc(known.as_mut_ptr() => *mut u64, object => u64));
     assert_eq!((asked, &known[..4]), (0, &resource[..4]));
-    let asked = cu!(cuTexObjectGetTextureDesc(sampling.as_mut_ptr() => *mut u64, object => u64));
-    assert_eq!((asked, sampling), (0, points()));
+    let told = cu!(cuTexObjectGetTextureDesc(sampling.as_mut_ptr() => *mut u64, object => u64));
+    assert_eq!((told, sampling), (0, points()));
     // A surface is of an array, and memory that there is not is of no texture.
     let mut surface = 0u64;
     let of_memory =
