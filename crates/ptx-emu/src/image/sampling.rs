@@ -1,9 +1,10 @@
 //! The elements that a fetch reads, and their weights (CUDA Programming Guide, "Texture Fetching").
 //!
 //! The guide gives weights in exact numbers, of coordinates with 8 bits behind the point. An H200
-//! gives the products 8 bits too, such that they add up to 1, and keeps coordinates within the image
-//! before it splits them, where the mode is to clamp. [`weights`] and [`axis`] do so: 512 fetches of
-//! each kind in `tests/cases/textures.cu` differ from that GPU's in the last place of a sum at most.
+//! gives the products 8 bits too, such that they add up to 1, and keeps coordinates within the
+//! image before it splits them, where the mode is to clamp. [`weights`] and [`axis`] do so: 512
+//! fetches of each kind in `tests/cases/textures.cu` differ from that GPU's in the last place of a
+//! sum at most.
 
 use super::{AddressMode, Image, ImageKind, Sampler};
 
