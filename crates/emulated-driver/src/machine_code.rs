@@ -34,6 +34,11 @@ impl Origin {
         }
     }
 
+    /// Whether Python runs the program.
+    pub(crate) fn has_python(&self) -> bool {
+        self.has_python
+    }
+
     /// Whether the program has made the code, or read it.
     pub(crate) fn is_program(&self) -> bool {
         self.library.is_none()

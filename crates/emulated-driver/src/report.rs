@@ -11,6 +11,7 @@ use ptx_emu::{
 use serde::Serialize;
 
 use crate::code::Code;
+use crate::objects::launch::Launch;
 use crate::record;
 use crate::settings::Settings;
 use crate::stderr::tell;
@@ -130,25 +131,21 @@ pub(crate) fn refused(text: &str) -> Code {
     Code::INVALID_VALUE
 }
 
-/// Tells why a launch failed, and gives the result for the program.
-pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
+/// Tells why a launch is not possible, and gives the result for the program.
+pub(crate) fn not_launched(fault: &Fault) -> Code {
     let text = fault.to_string();
     match fault {
-        Fault::Program(program) => {
-            program_fault(config, program);
-            code_of(&program.kind)
-        }
-        Fault::Unsupported(_) | Fault::Launch(LaunchError::Refused { .. }) => {
+        Fault::Launch(LaunchError::Refused { .. }) | Fault::Unsupported(_) => {
             unsupported(Need::Kernel, &text);
             Code::NOT_SUPPORTED
         }
-        Fault::Launch(_) => refused(&text),
+        _ => refused(&text),
     }
 }
 
-/// Tells a rule that a kernel broke.
-pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
-    let text = fault.to_string();
+/// Tells a rule that a kernel broke, with more lines of its message.
+pub(crate) fn program_fault(launch: &Launch, fault: &ProgramFault, more: &str) {
+    let text = fault.to_string() + more;
     let places = fault.places();
     let places = places.iter().filter_map(|place| {
         let source = place.source.as_ref()?;
@@ -162,8 +159,8 @@ pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
     add(&Record::Fault {
         process: std::process::id(),
         kernel: &fault.kernel,
-        grid: config.grid,
-        block: config.block,
+        grid: launch.config.grid,
+        block: launch.config.block,
         kind: fault.kind.name(),
         text: &text,
         places: places.collect(),
@@ -191,7 +188,7 @@ pub(crate) fn known(fault: &ProgramFault, reason: &str) {
 }
 
 /// The result that a GPU's driver has for a fault.
-fn code_of(kind: &FaultKind) -> Code {
+pub(crate) fn code_of(kind: &FaultKind) -> Code {
     match kind {
         FaultKind::OutOfBounds { .. } => Code::ILLEGAL_ADDRESS,
         FaultKind::Image { problem, .. } => match problem {

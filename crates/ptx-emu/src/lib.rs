@@ -180,7 +180,7 @@ pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{
     CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
-pub use names::{readable_name, short_name};
+pub use names::{parameter_types, readable_name, short_name};
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};

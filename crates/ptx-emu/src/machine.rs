@@ -270,6 +270,12 @@ impl Machine {
         starts.map(element).collect()
     }
 
+    /// The name of the buffer that this address is in, or at the end of.
+    pub fn buffer_at(&self, address: u64) -> Option<&str> {
+        let buffer = self.memory.find(address, 0)?;
+        Some(&buffer.name)
+    }
+
     /// The text that launches have printed since the last call, up to 64 KiB of it.
     pub fn take_printed(&mut self) -> Printed {
         std::mem::take(&mut self.printed)

@@ -50,6 +50,48 @@ pub fn readable_name(symbol: &str) -> Option<String> {
     Some(without_tags(&name))
 }
 
+/// The types of a function's parameters, as compilers of C++ have made them a part of its name;
+/// `None` for a name without them.
+///
+/// ```
+/// use ptx_emu::parameter_types;
+///
+/// assert_eq!(parameter_types("_Z5scaleIfEvPT_PKS0_i").unwrap(), ["float*", "float const*", "int"]);
+/// assert_eq!(parameter_types("_Z4nonev").unwrap().len(), 0);
+/// assert_eq!(parameter_types("saxpy"), None);
+/// ```
+pub fn parameter_types(symbol: &str) -> Option<Vec<String>> {
+    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
+    let options = DemangleOptions::new().no_return_type();
+    let full = parsed??.demangle_with_options(&options).ok()?;
+    let open = last_group(&full)?;
+    let list = full[open + 1..].strip_suffix(')')?;
+    let mut types = vec![String::new()];
+    let mut depth = 0_i32;
+    for letter in list.chars() {
+        depth += i32::from("<([{".contains(letter)) - i32::from(">)]}".contains(letter));
+        match (letter, types.last_mut()) {
+            (',', _) if depth == 0 => types.push(String::new()),
+            (_, Some(last)) => last.push(letter),
+            (_, None) => {}
+        }
+    }
+    let types = types.iter().map(|known| known.trim().to_owned());
+    Some(types.filter(|known| !known.is_empty()).collect())
+}
+
+/// Where the parentheses begin that a name ends with.
+fn last_group(name: &str) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (at, letter) in name.char_indices().rev() {
+        depth += i32::from(letter == ')') - i32::from(letter == '(');
+        if depth == 0 {
+            return (letter == '(').then_some(at);
+        }
+    }
+    None
+}
+
 /// The name without `[abi:...]`.
 fn without_tags(name: &str) -> String {
     let mut parts = name.split("[abi:");

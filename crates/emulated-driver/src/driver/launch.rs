@@ -3,9 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use ptx_emu::{
-    Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize, Undo, short_name,
-};
+use ptx_emu::{Fault, LaunchReport, Machine, Options, ProgramFault, Sanitize, Undo, short_name};
 
 use super::Driver;
 use crate::call::get;
@@ -42,7 +40,7 @@ impl Launch {
             && fault.kind.is_unnoticed_by_a_gpu()
             && driver.machine.is_undone()
         {
-            sanitize = match driver.tell(&self.config, fault) {
+            sanitize = match driver.tell(self, fault) {
                 Told::Known => sanitize.without(&fault.kind),
                 Told::Fault => Sanitize::NONE,
             };
@@ -68,14 +66,18 @@ impl Launch {
                 Ok(())
             }
             Err(Fault::Program(fault)) if fault.kind.is_unnoticed_by_a_gpu() => {
-                driver.tell_unfinished(&self.config, &fault);
+                driver.tell_unfinished(self, &fault);
                 Ok(())
             }
             Err(Fault::Program(fault)) if goes_on => {
-                driver.tell(&self.config, &fault);
+                driver.tell(self, &fault);
                 Ok(())
             }
-            Err(fault) => Err(report::fault(&self.config, &fault)),
+            Err(Fault::Program(fault)) => {
+                driver.tell_in_full(self, &fault);
+                Err(report::code_of(&fault.kind))
+            }
+            Err(fault) => Err(report::not_launched(&fault)),
         }
     }
 
@@ -109,7 +111,7 @@ fn threads() -> Outcome {
 
 impl Driver {
     /// Tells a fault after which the program goes on, once per kind and place.
-    fn tell(&mut self, config: &LaunchConfig, fault: &ProgramFault) -> Told {
+    fn tell(&mut self, launch: &Launch, fault: &ProgramFault) -> Told {
         let key = (
             fault.kernel.clone(),
             fault.kind.name(),
@@ -123,16 +125,22 @@ impl Driver {
             return Told::Known;
         }
         if is_new {
-            report::program_fault(config, fault);
+            self.tell_in_full(launch, fault);
         } else if Settings::get().each {
             report::again(fault);
         }
         Told::Fault
     }
 
+    /// Tells a fault with what is known beside its message.
+    fn tell_in_full(&mut self, launch: &Launch, fault: &ProgramFault) {
+        report::program_fault(launch, fault, &launch.arguments_of(self, fault));
+        self.tell_how_to_have_lines(launch, fault);
+    }
+
     /// Tells a fault that a GPU does not notice, and that has ended the launch here.
-    fn tell_unfinished(&mut self, config: &LaunchConfig, fault: &ProgramFault) {
-        self.tell(config, fault);
+    fn tell_unfinished(&mut self, launch: &Launch, fault: &ProgramFault) {
+        self.tell(launch, fault);
         if self.told.insert((fault.kernel.clone(), "unfinished", 0)) {
             report::note(&format!(
                 "the launch of `{}` ended at this fault: a GPU goes on there, in a way that is not emulated, so later results of the program may differ",

@@ -65,6 +65,14 @@ pub enum Location {
 }
 
 impl Location {
+    /// The buffer's name, if it is in one.
+    pub(super) fn buffer(&self) -> Option<&str> {
+        match self {
+            Self::Buffer { name, .. } => Some(name),
+            Self::Shared { .. } => None,
+        }
+    }
+
     /// Bytes from the start of the buffer, the variable, or shared memory.
     pub(crate) fn offset(&self) -> u64 {
         match self {

@@ -311,6 +311,21 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// The name of the buffer of global memory that it is about, or is nearest to.
+    pub fn buffer(&self) -> Option<&str> {
+        match self {
+            Self::OutOfBounds { stray, .. } => stray.buffer(),
+            Self::Misaligned { location, .. } => location.as_ref()?.buffer(),
+            Self::Uninitialized { location, .. }
+            | Self::Race { location, .. }
+            | Self::CopyUnderWay { location, .. }
+            | Self::CopyNotAwaited { location, .. }
+            | Self::MissingProxyFence { location, .. }
+            | Self::StaleReadOnlyLoad { location, .. } => location.buffer(),
+            _ => None,
+        }
+    }
+
     /// True for what a GPU does not notice: it goes on, with a result that may be wrong. What it
     /// notices are the exceptions of its hardware and of the driver's own code (CUDA-GDB, "GPU
     /// error reporting"), and a wait that has no end.

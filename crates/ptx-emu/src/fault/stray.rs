@@ -100,6 +100,16 @@ pub enum Stray {
 }
 
 impl Stray {
+    /// The name of the buffer that it is near to.
+    pub(super) fn buffer(&self) -> Option<&str> {
+        match self {
+            Self::Buffer { name, .. } | Self::Freed { name, .. } | Self::Wrapped { name, .. } => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
     /// True if an access of this many bytes goes where the block has shared memory: to the hardware
     /// it has no arrays in it, and ends with its last unit.
     pub(super) fn is_reached_by_a_gpu(&self, bytes: u32) -> bool {
