@@ -56,7 +56,8 @@ pub fn readable_name(symbol: &str) -> Option<String> {
 /// ```
 /// use ptx_emu::parameter_types;
 ///
-/// assert_eq!(parameter_types("_Z5scaleIfEvPT_PKS0_i").unwrap(), ["float*", "float const*", "int"]);
+/// let types = parameter_types("_Z5scaleIfEvPT_PKS0_i").unwrap();
+/// assert_eq!(types, ["float*", "float const*", "int"]);
 /// assert_eq!(parameter_types("_Z4nonev").unwrap().len(), 0);
 /// assert_eq!(parameter_types("saxpy"), None);
 /// ```

@@ -106,8 +106,8 @@ enum Kind {
 }
 
 impl Function {
-    /// The parameter that the author wrote, of which this one of [`Function::params`] is, or is a
-    /// part. `None` where the text does not state those.
+    /// The parameter that the author wrote for this one of [`Function::params`], alone or with
+    /// another. `None` where the text does not state those.
     pub fn source_param(&self, index: usize) -> Option<&SourceParam> {
         let mut filled = 0;
         self.source_params().iter().find(|param| {

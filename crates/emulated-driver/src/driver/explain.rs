@@ -1,4 +1,4 @@
-//! What is known of a fault beside its message: which argument of the kernel a buffer is, and how a
+//! Words about a fault beside its message: which argument of the kernel a buffer is, and how a
 //! program comes by the lines of its source.
 
 use ptx_emu::{ProgramFault, parameter_types, short_name};
@@ -40,7 +40,7 @@ impl Launch {
     }
 }
 
-/// What the author of a kernel knows one of its parameters by.
+/// One of a kernel's parameters, by what its author knows it by.
 fn argument(kernel: &ptx::Function, index: usize) -> String {
     if let Some(source) = kernel.source_param(index) {
         return format!("parameter `{}`", source.name);
