@@ -119,7 +119,14 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         return Err(r.unsupported_type(ty));
     }
     r.check_vector(ty, count, space)?;
-    let order = order.unwrap_or(Order::Weak);
+    let order = match order.unwrap_or(Order::Weak) {
+        // No other thread sees local memory. Compilers say it since PTX 9.1, and ptxas refuses it
+        // of versions before ("Feature 'ld/st with .local.volatile'").
+        Order::Volatile if space == Space::Local && r.body.program().version >= (9, 1) => {
+            Order::Weak
+        }
+        order => order,
+    };
     Ok((
         space,
         Modifiers {

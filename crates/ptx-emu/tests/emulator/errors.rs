@@ -401,6 +401,14 @@ fn types_that_no_driver_loads() {
     let wide = "ld.global.v4.f64 {%d1, %d2, %d3, %d4}, [%d5];";
     assert!(read("8.8\n.target sm_100", "", wide).is_ok());
     assert!(read("8.8\n.target sm_90", "", wide).is_err());
+    // Since PTX 9.1, in which compilers of CUDA 13.1 and newer write.
+    for text in [
+        "ld.volatile.local.v2.u32 {%r1, %r2}, [%d1];",
+        "st.volatile.local.u64 [%d1], %d2;",
+    ] {
+        assert!(read("9.0\n.target sm_90", "", text).is_err(), "{text}");
+        assert!(read("9.1\n.target sm_90", "", text).is_ok(), "{text}");
+    }
 }
 
 #[test]
