@@ -2,22 +2,28 @@
 
 A case is a test. Modules run in processes of their own, with `--after-fault=continue`, so that one fault is one test's.
 """
+import json
 import os
 import re
 import subprocess
+import tempfile
 
 from emulated import Run, SECONDS
 from pythons import FOLDER, installed
 
-# That no module may need beside the environment of `pythons`, with what it lacks.
-LEFT_OUT = {
-    "test_cffi": "cffi",
-    "test_cupy_bfloat16_interop": "ml_dtypes",
-    "test_multiprocessing": "a GPU that forked processes share",
+# It wants a GPU that processes share.
+LEFT_OUT = {"test_multiprocessing"}
+# True alarms: the module's bug, and the test that fails for it where one does.
+KNOWN = {
+    "test_localmem": ("an array of one element for ten", "test_struct_model_type_arr"),
+    "test_dispatcher": ("16 elements of arrays that have 10", "test_dispatcher_cpointer_arguments"),
+    "test_cooperative_groups": ("threads arrive at a barrier that another has yet to initialise", None),
+    "test_freevar": ("it stores what nothing has set", None),
+    "test_exception": ("all threads add to one element", None),
 }
 NUMBA = "numba.cuda.tests.cudapy"
 WARP = "array_reduce atomic radix_sort runlength_encode scan_functions sparse reload".split()
-TOOLS = ["filecheck==1.0.3", "pytest==9.2.0", "psutil"]
+TOOLS = ["filecheck==1.0.3", "pytest==9.2.0", "psutil", "cffi", "ml_dtypes"]
 
 
 def environment(folder):
@@ -27,25 +33,43 @@ def environment(folder):
     return program
 
 
+# Runs a module, and writes each test's outcome to a file: what tests print may stand anywhere.
+RUNNER = """
+import json, sys, unittest
+outcomes = []
+class Result(unittest.TextTestResult):
+    def stopTest(self, test):
+        super().stopTest(test)
+        lists = {"failures": self.failures, "errors": self.errors, "skipped": self.skipped}
+        found = [kind for kind, tests in lists.items() for failed in tests if failed[0] is test or getattr(failed[0], "test_case", None) is test]
+        outcomes.append((test.id().rsplit(".", 1)[1], found[0] if found else "right"))
+        with open(sys.argv[2], "w") as file:
+            json.dump(outcomes, file)
+suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[1])
+sys.exit(not unittest.TextTestRunner(resultclass=Result).run(suite).wasSuccessful())
+"""
+
+
 def unittests(program, module, seconds=3 * SECONDS):
-    """Yields each outcome of a module's tests, by unittest's own report."""
-    run = Run(["--after-fault=continue"], [program, "-B", "-m", "unittest", "-v", module], seconds=seconds)
-    # What a test prints may stand between its name and its result.
-    results = re.findall(r"^(\w+) \([\w.]+\)[^\n]*?\.\.\. (?:.*?)(ok|FAIL|ERROR|skipped|expected failure)\b", run.text, re.M | re.S)
+    """Yields each outcome of a module's tests."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as written:
+        line = [program, "-B", "-W", "ignore", "-c", RUNNER, module, written.name]
+        run = Run(["--after-fault=continue"], line, seconds=seconds)
+        results = json.loads(written.read() or "[]")
     short = module.rsplit(".", 1)[1]
     if run.code is None:
         yield short, f"too slow: longer than {seconds} s of processor time"
-    if not results:
+    elif not results:
         yield short, "not run: " + run.told()
+    reason, failing = KNOWN.get(short, (None, None))
     for name, result in results:
-        if result in ("ok", "expected failure"):
-            yield f"{short}.{name}", "right"
-        elif result == "skipped":
-            yield f"{short}.{name}", "skipped by itself"
-        else:
-            yield f"{short}.{name}", "wrong: " + result
-    for fault in run.faults():
-        yield short, "fault: " + fault["text"].splitlines()[0]
+        if name == failing and result != "right":
+            result = f"true alarm: {reason}"
+        known = {"right": "right", "skipped": "skipped by itself", "failures": "wrong", "errors": "wrong"}
+        yield f"{short}.{name}", known.get(result, result)
+    faults = run.faults()
+    if faults and not failing:
+        yield short, f"true alarm: {reason}" if reason else "fault: " + faults[0]["text"].splitlines()[0]
 
 
 def numba_tests(folder, _scratch):

@@ -296,10 +296,14 @@ fn more_shared_memory_needs_consent() {
         0
     );
     assert_eq!(launched(), 0);
-    let mut architecture = 0;
-    let asked =
-        cu!(cuFuncGetAttribute(&mut architecture => *mut c_int, 5 => c_int, shared => Handle));
-    assert_eq!((asked, architecture), (0, 80));
+    let attribute = |which: c_int| {
+        let mut value = -1;
+        let asked =
+            cu!(cuFuncGetAttribute(&mut value => *mut c_int, which => c_int, shared => Handle));
+        (asked, value)
+    };
+    // The architecture, and constant memory.
+    assert_eq!((attribute(5), attribute(2)), ((0, 80), (0, 4)));
     let mut blocks = 0;
     assert_eq!(
         cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks => *mut c_int, shared => Handle, 1024 => c_int, 65536 => usize)),

@@ -35,7 +35,12 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
             stated.map_or(limits.threads_per_block, count) as c_int
         }
         1 => kernel.shared_bytes as c_int,
-        2 => 0,
+        // Constant memory is one bank for all of a module's kernels.
+        2 => {
+            let globals = function.executable.program().globals.iter();
+            let constants = globals.filter(|global| global.space == ptx::Space::Const);
+            constants.map(|global| global.size as c_int).sum()
+        }
         3 => kernel.local_bytes as c_int,
         4 => REGISTERS,
         5 => architecture(&function.executable.program().target),
