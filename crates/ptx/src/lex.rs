@@ -20,6 +20,8 @@ pub(crate) enum Tok<'a> {
     Str(&'a str),
     /// Punctuation.
     Punct(char),
+    /// The body of a function, which is not parsed.
+    Body,
     /// The end of the text.
     End,
 }
@@ -61,6 +63,15 @@ impl<'a> Lexer<'a> {
             bytes: source.as_bytes(),
             at: 0,
             pos: Pos { line: 1, column: 1 },
+        }
+    }
+
+    /// One that begins within the text, at a byte of this position.
+    pub(crate) fn at(source: &'a str, (at, pos): (usize, Pos)) -> Lexer<'a> {
+        Lexer {
+            at,
+            pos,
+            ..Lexer::new(source)
         }
     }
 

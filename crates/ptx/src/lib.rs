@@ -7,6 +7,8 @@
 //! them mean: registers as slots in dense files, labels as instruction indices, variables as
 //! offsets or ids.
 //!
+//! [`Outline`] passes over the bodies of a text, and reads those of a kernel when they are wanted.
+//!
 //! [`kernels`] tells the kernels of any text that an assembler takes, also of one with what
 //! [`Program::read`] does not model.
 //!
@@ -71,6 +73,6 @@ pub use launch::{LaunchShape, ShapeError, ShapeLimits};
 pub use link::{LinkError, LinkPart, link};
 pub use parse::outline::{KernelText, capability, directive, kernels};
 pub use program::*;
-pub use resolve::{Body, Instruction, Named, Signature, VectorReg};
+pub use resolve::{Body, Instruction, Named, Outline, Signature, VectorReg};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};
 pub use types::*;

@@ -1,6 +1,8 @@
 //! The declarations of a module: variables, functions, parameters, source positions.
 
 use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
@@ -38,17 +40,35 @@ pub enum Symbol {
 }
 
 /// The declarations of a PTX module. The instructions are not part of it: they are given to the
-/// reader of the bodies, by [`Program::read`].
+/// reader of the bodies, by [`Program::read`]. What does not depend on bodies is in [`Declared`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// `.version`: major, minor.
-    pub version: (u32, u32),
-    /// `.target`: the architecture first (`sm_90`), then options (`debug`).
-    pub target: Vec<String>,
+    pub(crate) declared: Arc<Declared>,
     /// The `.file` table: number as written, path as written.
     pub files: Vec<SourceFile>,
     /// Source positions that instructions refer to, each stored once.
     pub locs: Vec<SourceLoc>,
+    /// Kernels and device functions, declared-only ones included.
+    pub functions: Vec<Arc<Function>>,
+    /// The places in `files` of numbers.
+    pub(crate) file_places: HashMap<u32, usize>,
+}
+
+impl Deref for Program {
+    type Target = Declared;
+
+    fn deref(&self) -> &Declared {
+        &self.declared
+    }
+}
+
+/// The declarations of a PTX module that its programs share, whichever bodies they have read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declared {
+    /// `.version`: major, minor.
+    pub version: (u32, u32),
+    /// `.target`: the architecture first (`sm_90`), then options (`debug`).
+    pub target: Vec<String>,
     /// `.global` and `.const` variables, function-scope ones included.
     pub globals: Vec<Variable>,
     /// `.shared` variables of fixed size, function-scope ones included. Two variables overlap only
@@ -56,21 +76,34 @@ pub struct Program {
     pub shared: Vec<SharedVariable>,
     /// `.extern .shared` arrays without size. All of them start at the same address.
     pub dynamic_shared: Vec<DynamicShared>,
-    /// Kernels and device functions, declared-only ones included.
-    pub functions: Vec<Function>,
     /// The text the program was parsed from.
     pub(crate) source: Box<str>,
     /// The ids of functions by name: a generated module has very many.
     pub(crate) function_ids: HashMap<Box<str>, FunctionId>,
-    /// The places in `files` of numbers.
-    pub(crate) file_places: HashMap<u32, usize>,
 }
 
 impl Program {
+    /// What no other program shares yet.
+    pub(crate) fn declared_mut(&mut self) -> &mut Declared {
+        Arc::make_mut(&mut self.declared)
+    }
+
+    /// A function that no other program shares yet.
+    pub(crate) fn function_mut(&mut self, id: FunctionId) -> &mut Function {
+        Arc::make_mut(&mut self.functions[id.0 as usize])
+    }
+
     /// The number of its architecture: 90 of `sm_90` and `sm_90a`.
     pub fn architecture(&self) -> Option<u32> {
         let number = self.target.first()?.strip_prefix("sm_")?;
         number.trim_end_matches(['a', 'f']).parse().ok()
+    }
+
+    /// The kernel of that name (`.entry` with a body), and its id, whether it has been refused or
+    /// not.
+    pub fn defined_kernel(&self, name: &str) -> Option<(FunctionId, &Function)> {
+        let found = self.function_named(name);
+        found.filter(|(_, function)| function.is_kernel && function.is_defined)
     }
 
     /// The kernel of that name (`.entry` with a body that has not been refused).
@@ -81,14 +114,16 @@ impl Program {
 
     /// Every kernel that has not been refused, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &Function> {
-        self.functions.iter().filter(|f| f.is_runnable())
+        self.all().filter(|f| f.is_runnable())
     }
 
     /// Every function whose body is wrong, and why.
     pub fn refused(&self) -> impl Iterator<Item = (&Function, &Error)> {
-        self.functions
-            .iter()
-            .filter_map(|f| Some((f, f.refused.as_deref()?)))
+        self.all().filter_map(|f| Some((f, f.refused.as_deref()?)))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().map(|function| &**function)
     }
 
     /// The function with this id.

@@ -3,6 +3,8 @@
 //! Instructions ([`Inst`]) are public: what an opcode, its modifiers and its operands mean is for
 //! the reader of a body to say (see [`Body`](crate::Body)).
 
+use std::collections::HashSet;
+
 use crate::error::{ErrorKind, Problem};
 use crate::types::{Pos, ScalarType, Space};
 
@@ -140,6 +142,21 @@ pub(crate) struct Function<'a> {
     pub body: Option<Vec<Stmt<'a>>>,
     /// Why the body could not be parsed.
     pub refused: Option<Problem>,
+    /// Where its `.func` or `.entry` starts in the text, in bytes, and the position of that.
+    pub start: (usize, Pos),
+    /// What is known of a body that is not parsed; `body` is empty then.
+    pub sketch: Option<Sketch<'a>>,
+}
+
+/// What others need to know of a body.
+#[derive(Debug, Default)]
+pub(crate) struct Sketch<'a> {
+    /// Where the text goes on behind it, in bytes.
+    pub end: usize,
+    /// The shared, global and constant variables that it declares.
+    pub variables: Vec<Variable<'a>>,
+    /// The names among its operands that are no registers', each once.
+    pub names: HashSet<&'a str>,
 }
 
 #[derive(Debug)]

@@ -170,10 +170,8 @@ pub(super) fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
 fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut ModuleSyntax<'a>) -> Result<()> {
     let linkage = linkage(c);
     match c.tok() {
-        Tok::Dot(kind @ ("func" | "entry")) => {
-            c.bump();
-            let function = function(c, kind == "entry")?;
-            module.items.push(Item::Function(function));
+        Tok::Dot("func" | "entry") => {
+            module.items.push(Item::Function(function(c)?));
             Ok(())
         }
         Tok::Dot("global" | "const" | "shared") => {
@@ -205,10 +203,16 @@ pub(super) fn linkage(c: &mut Cursor<'_, '_>) -> Linkage {
     }
 }
 
-/// A `.func` or `.entry`, from behind that keyword to its body's end or its semicolon.
-fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>> {
+/// A `.func` or `.entry`, from that keyword to its body's end or its semicolon.
+pub(super) fn function<'a>(c: &mut Cursor<'_, 'a>) -> Result<Function<'a>> {
+    let keyword = c.bump();
+    let is_kernel = keyword.tok == Tok::Dot("entry");
     let (mut function, has_body) = declared_function(c, is_kernel)?;
-    if has_body {
+    function.start = (keyword.start, keyword.pos);
+    if c.tok() == Tok::Body {
+        c.bump();
+        function.body = Some(Vec::new());
+    } else if has_body {
         let open = c.mark();
         function.body = Some(match statement::body(c) {
             Ok(body) => body,
@@ -250,6 +254,8 @@ pub(super) fn declared_function<'a>(
         no_return: false,
         body: None,
         refused: None,
+        start: (0, name.pos),
+        sketch: None,
     };
     loop {
         match c.tok() {
@@ -266,7 +272,7 @@ pub(super) fn declared_function<'a>(
                 c.bump();
                 return Ok((function, false));
             }
-            Tok::Punct('{') => return Ok((function, true)),
+            Tok::Punct('{') | Tok::Body => return Ok((function, true)),
             _ => return Err(c.expected("`{`, `;` or a performance directive")),
         }
     }

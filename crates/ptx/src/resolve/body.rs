@@ -20,7 +20,7 @@ use crate::types::{Reg, RegClass, Space};
 pub struct Body<'p, 'a> {
     id: FunctionId,
     program: &'p Program,
-    names: &'p Names<'a>,
+    names: &'p Names,
     locs: &'p mut Locs<'a>,
     /// The function under construction.
     function: Function,
@@ -100,7 +100,7 @@ impl<'p, 'a> Body<'p, 'a> {
     pub(super) fn new(
         id: FunctionId,
         program: &'p Program,
-        names: &'p Names<'a>,
+        names: &'p Names,
         locs: &'p mut Locs<'a>,
         source: &'p syntax::Function<'a>,
     ) -> Self {

@@ -9,7 +9,7 @@ use crate::types::{Pos, ScalarType};
 /// Fills in the bytes and relocations of a variable.
 pub(super) fn initialise(
     program: &mut Program,
-    names: &Names<'_>,
+    names: &Names,
     id: GlobalId,
     v: &syntax::Variable<'_>,
 ) -> Result<(), Problem> {
@@ -32,14 +32,14 @@ pub(super) fn initialise(
         return Err(partial.incomplete());
     }
     let (values, relocations) = (image.init, image.relocations);
-    let variable = &mut program.globals[id.0 as usize];
+    let variable = &mut program.declared_mut().globals[id.0 as usize];
     (variable.init, variable.relocations) = (values, relocations);
     Ok(())
 }
 
 /// An initialiser under construction.
-struct Image<'n, 'a> {
-    names: &'n Names<'a>,
+struct Image<'n> {
+    names: &'n Names,
     ty: ScalarType,
     size: u32,
     init: Vec<u8>,
@@ -64,7 +64,7 @@ impl Partial {
     }
 }
 
-impl Image<'_, '_> {
+impl Image<'_> {
     fn fill(&mut self, init: &Init<'_>, dims: &[u64], offset: u64) -> Result<(), Problem> {
         match (init, dims) {
             (Init::List(list, pos), [len, inner @ ..]) => {

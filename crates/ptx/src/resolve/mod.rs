@@ -5,29 +5,34 @@
 //! - `initialiser`: the bytes and the addresses that a variable starts with;
 //! - `shared`: the layout of shared memory, from what each kernel can reach;
 //! - `scope`: names inside a body; `locs`: source positions;
-//! - `body`: the body of a function, read instruction by instruction.
+//! - `body`: the body of a function, read instruction by instruction;
+//! - `outline`: a program whose bodies are read when they are wanted.
 
 mod body;
 mod initialiser;
 mod layout;
 mod locs;
 mod names;
+mod outline;
 mod scope;
 mod shared;
 
 pub use body::{Body, Instruction, Named, VectorReg};
 pub use layout::Signature;
 pub(crate) use layout::{declared_size, signature};
+pub use outline::Outline;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Problem};
 use crate::parse;
 use crate::program::*;
-use crate::syntax::{self, Item, Storage};
+use crate::syntax::{self, Item, ModuleSyntax, Storage};
 use crate::types::Space;
 use locs::Locs;
 use names::{Entity, Names, duplicate, variables};
+use shared::mentions;
 
 impl Program {
     /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`],
@@ -54,26 +59,40 @@ fn program<'a>(
     mut read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
 ) -> Result<Program, Problem> {
     let module = parse::parse(source)?;
+    let (mut program, names, sources) = declare(&module)?;
+    let mentioned: Vec<_> = sources.iter().map(|f| mentions(f, &names)).collect();
+    shared::lay_out_shared(&mut program, &mentioned)?;
+    let mut locs = Locs::new(std::mem::take(&mut program.files));
+    for (id, function) in (0..).map(FunctionId).zip(&sources) {
+        program.read_function(source, (id, function), &names, &mut locs, &mut read_body);
+    }
+    (program.files, program.file_places, program.locs) = locs.into_parts();
+    program.declared_mut().source = source.into();
+    state_source_params(&mut program, source);
+    Ok(program)
+}
+
+/// The declarations of a module, its names, and the syntax of each function by id: the definition
+/// where there is one. Shared memory is not laid out yet.
+fn declare<'m, 'a>(
+    module: &'m ModuleSyntax<'a>,
+) -> Result<(Program, Names, Vec<&'m syntax::Function<'a>>), Problem> {
     let files = module.files.iter().map(|(number, path)| SourceFile {
         number: *number,
         path: path.to_string(),
     });
-    let mut locs = Locs::new(files.collect());
     let mut program = Program {
-        version: module.version,
-        target: module.target.iter().map(|t| t.to_string()).collect(),
-        files: Vec::new(),
+        declared: Arc::new(Declared {
+            version: module.version,
+            target: module.target.iter().map(|t| t.to_string()).collect(),
+            ..Declared::default()
+        }),
+        files: files.collect(),
         locs: Vec::new(),
-        globals: Vec::new(),
-        shared: Vec::new(),
-        dynamic_shared: Vec::new(),
         functions: Vec::new(),
-        source: source.into(),
-        function_ids: HashMap::new(),
         file_places: HashMap::new(),
     };
     let mut names = Names::default();
-    // The syntax of each function, by id: the definition where there is one.
     let mut sources: Vec<&syntax::Function<'_>> = Vec::new();
     for item in &module.items {
         match item {
@@ -100,25 +119,32 @@ fn program<'a>(
         }
     }
     check_constants(&program)?;
-    shared::lay_out_shared(&mut program, &names, &sources)?;
-    for (index, function) in sources.iter().enumerate() {
-        let id = FunctionId(index as u32);
-        let mut body = Body::new(id, &program, &names, &mut locs, function);
+    let ids = (0..).map(FunctionId).zip(&program.functions);
+    let ids = ids.map(|(id, f)| (f.name.as_str().into(), id)).collect();
+    program.declared_mut().function_ids = ids;
+    Ok((program, names, sources))
+}
+
+impl Program {
+    /// Reads the body of a function, and says of the function what follows from it.
+    fn read_function<'a>(
+        &mut self,
+        source: &str,
+        (id, syntax): (FunctionId, &syntax::Function<'a>),
+        names: &Names,
+        locs: &mut Locs<'a>,
+        read_body: &mut impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
+    ) {
+        let mut body = Body::new(id, self, names, locs, syntax);
         let read = read_body(&mut body).and_then(|()| body.finish());
         match read {
-            Ok(read) => program.functions[index] = read,
+            Ok(read) => *self.function_mut(id) = read,
             Err(problem) => {
                 let error = problem.into_error(source);
-                program.functions[index].refused = Some(Box::new(error));
+                self.function_mut(id).refused = Some(Box::new(error));
             }
         }
     }
-    let locs = locs.into_parts();
-    (program.files, program.file_places, program.locs) = locs;
-    let ids = (0..).map(FunctionId).zip(&program.functions);
-    program.function_ids = ids.map(|(id, f)| (f.name.as_str().into(), id)).collect();
-    state_source_params(&mut program, source);
-    Ok(program)
 }
 
 /// The start of a comment at the end of a text that states the parameters of a kernel's source.
@@ -138,8 +164,8 @@ fn state_source_params(program: &mut Program, source: &str) {
             let (name, ty) = (name.to_owned(), ty.to_owned());
             Some(SourceParam { name, ty })
         });
-        if let Some(id) = program.function_ids.get(kernel) {
-            let function = &mut program.functions[id.0 as usize];
+        if let Some(&id) = program.function_ids.get(kernel) {
+            let function = program.function_mut(id);
             if function.is_kernel {
                 function.source_params = params.collect();
             }
@@ -153,10 +179,10 @@ fn first_refusal(program: &Program) -> Option<Error> {
     program.kernels().next().is_none().then(|| error.clone())
 }
 
-fn declare_variable<'a>(
+fn declare_variable(
     program: &mut Program,
-    names: &mut Names<'a>,
-    v: &syntax::Variable<'a>,
+    names: &mut Names,
+    v: &syntax::Variable<'_>,
 ) -> Result<(), Problem> {
     names.note_array(v.name.text, layout::array_element(v));
     match v.storage {
@@ -168,7 +194,7 @@ fn declare_variable<'a>(
             let variable = layout::variable(v, space)?;
             // A declaration and the definition of the same name are one variable.
             if let Some((Entity::Global(id), _)) = names.declared(v.name.text) {
-                let known = &mut program.globals[id.0 as usize];
+                let known = &mut program.declared_mut().globals[id.0 as usize];
                 if v.is_extern {
                     return Ok(());
                 }
@@ -178,7 +204,7 @@ fn declare_variable<'a>(
                 }
             }
             let id = GlobalId(program.globals.len() as u32);
-            program.globals.push(variable);
+            program.declared_mut().globals.push(variable);
             names.insert("variable", v.name, Entity::Global(id))
         }
         Storage::Reg => {
@@ -227,7 +253,7 @@ fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity,
     }
     let align = layout::alignment(v);
     if v.is_extern && v.dims.first() == Some(&None) {
-        program.dynamic_shared.push(DynamicShared {
+        program.declared_mut().dynamic_shared.push(DynamicShared {
             name: v.name.text.to_string(),
             align,
         });
@@ -237,7 +263,7 @@ fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity,
     }
     let size = layout::size(v)?;
     let name = v.name.text.to_string();
-    program.shared.push(SharedVariable {
+    program.declared_mut().shared.push(SharedVariable {
         name,
         offset: 0,
         size,
@@ -249,12 +275,12 @@ fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity,
 
 fn declare_function<'m, 'a>(
     program: &mut Program,
-    names: &mut Names<'a>,
+    names: &mut Names,
     sources: &mut Vec<&'m syntax::Function<'a>>,
     f: &'m syntax::Function<'a>,
 ) -> Result<(), Problem> {
     if let Some((Entity::Function(id), first)) = names.declared(f.name.text) {
-        let known = &mut program.functions[id.0 as usize];
+        let known = program.function_mut(id);
         match (known.is_defined, f.body.is_some()) {
             (true, true) => return Err(duplicate("function", f.name, first)),
             (false, true) => {
@@ -266,22 +292,25 @@ fn declare_function<'m, 'a>(
         return Ok(());
     }
     let id = FunctionId(program.functions.len() as u32);
-    program.functions.push(layout::function(f)?);
+    program.functions.push(Arc::new(layout::function(f)?));
     sources.push(f);
     names.insert("function", f.name, Entity::Function(id))
 }
 
 /// Shared and global variables that a body declares live as long as those of the module.
-fn declare_inner<'a>(
+fn declare_inner(
     program: &mut Program,
-    names: &mut Names<'a>,
-    f: &syntax::Function<'a>,
+    names: &mut Names,
+    f: &syntax::Function<'_>,
 ) -> Result<(), Problem> {
     for v in variables(f) {
         let entity = match v.storage {
             Storage::In(Space::Shared) => add_shared(program, v)?,
             Storage::In(space @ (Space::Global | Space::Const)) => {
-                program.globals.push(layout::variable(v, space)?);
+                program
+                    .declared_mut()
+                    .globals
+                    .push(layout::variable(v, space)?);
                 Entity::Global(GlobalId(program.globals.len() as u32 - 1))
             }
             _ => continue,

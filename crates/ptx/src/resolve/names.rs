@@ -32,17 +32,22 @@ impl Entity {
 
 /// Module-level names, and the variables that bodies declare (keyed by position, for their names
 /// are scoped).
-#[derive(Default)]
-pub(super) struct Names<'a> {
-    entities: HashMap<&'a str, (Entity, Pos)>,
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    entities: HashMap<Box<str>, (Entity, Pos)>,
     inner: HashMap<Pos, Entity>,
     /// The bytes of a scalar of each array of the module.
-    elements: HashMap<&'a str, u32>,
+    elements: HashMap<Box<str>, u32>,
 }
 
-impl<'a> Names<'a> {
+impl Names {
     pub fn get(&self, name: &str) -> Option<Entity> {
         self.entities.get(name).map(|(entity, _)| *entity)
+    }
+
+    /// Every name of the module.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.entities.keys().map(|name| &**name)
     }
 
     /// The variable declared in a body at this position.
@@ -61,8 +66,9 @@ impl<'a> Names<'a> {
     }
 
     /// Notes an array of the module.
-    pub fn note_array(&mut self, name: &'a str, element: Option<u32>) {
-        self.elements.extend(element.map(|bytes| (name, bytes)));
+    pub fn note_array(&mut self, name: &str, element: Option<u32>) {
+        self.elements
+            .extend(element.map(|bytes| (name.into(), bytes)));
     }
 
     /// Notes the variable declared in a body at this position.
@@ -74,19 +80,19 @@ impl<'a> Names<'a> {
     pub fn insert(
         &mut self,
         what: &'static str,
-        name: Name<'a>,
+        name: Name<'_>,
         entity: Entity,
     ) -> Result<(), Problem> {
-        match self.entities.insert(name.text, (entity, name.pos)) {
+        match self.entities.insert(name.text.into(), (entity, name.pos)) {
             Some((_, first)) => Err(duplicate(what, name, first)),
             None => Ok(()),
         }
     }
 }
 
-impl<'a> Names<'a> {
+impl Names {
     /// Makes the name of a declared function another one of a function.
-    pub fn alias(&mut self, alias: Name<'a>, function: Name<'a>) -> Result<(), Problem> {
+    pub fn alias(&mut self, alias: Name<'_>, function: Name<'_>) -> Result<(), Problem> {
         let Some(entity @ Entity::Function(_)) = self.get(function.text) else {
             return Err(Problem::unknown("function", function.text, function.pos));
         };
@@ -108,7 +114,8 @@ pub(super) fn duplicate(what: &'static str, name: Name<'_>, first: Pos) -> Probl
     Problem::new(name.pos, kind)
 }
 
-/// The variables that a body declares, at any depth.
+/// The variables that a body declares, at any depth: of a sketch, those that have memory with the
+/// module.
 pub(super) fn variables<'m, 'a>(f: &'m syntax::Function<'a>) -> Vec<&'m syntax::Variable<'a>> {
     fn collect<'m, 'a>(stmts: &'m [Stmt<'a>], into: &mut Vec<&'m syntax::Variable<'a>>) {
         for stmt in stmts {
@@ -120,6 +127,9 @@ pub(super) fn variables<'m, 'a>(f: &'m syntax::Function<'a>) -> Vec<&'m syntax::
         }
     }
     let mut all = Vec::new();
-    collect(f.body.as_deref().unwrap_or(&[]), &mut all);
+    match &f.sketch {
+        Some(sketch) => all.extend(&sketch.variables),
+        None => collect(f.body.as_deref().unwrap_or(&[]), &mut all),
+    }
     all
 }

@@ -17,30 +17,29 @@ use crate::syntax::{self, AddressBase, Operand, OperandKind, Operands, Stmt};
 /// Offsets of shared variables, and each kernel's totals.
 pub(super) fn lay_out_shared(
     program: &mut Program,
-    names: &Names<'_>,
-    sources: &[&syntax::Function<'_>],
+    mentioned: &[Vec<Entity>],
 ) -> Result<(), Problem> {
     if program.shared.is_empty() && program.dynamic_shared.is_empty() {
         return Ok(());
     }
-    let mentioned: Vec<Vec<Entity>> = sources.iter().map(|f| mentions(f, names)).collect();
-    let kernels: Vec<usize> = (0..sources.len())
+    let kernels: Vec<usize> = (0..mentioned.len())
         .filter(|i| program.functions[*i].is_kernel)
         .collect();
     let mut steps = 0;
     let all_reached: Vec<Reached> = kernels
         .iter()
-        .map(|kernel| reach(program, &mentioned, *kernel, &mut steps))
+        .map(|kernel| reach(program, mentioned, *kernel, &mut steps))
         .collect::<Result<_, _>>()?;
     for (kernel, reached) in kernels.iter().zip(&all_reached) {
         for index in &reached.shared {
-            program.shared[*index as usize]
+            program.declared_mut().shared[*index as usize]
                 .kernels
                 .push(FunctionId(*kernel as u32));
         }
     }
     for index in 0..program.shared.len() {
-        program.shared[index].offset = first_fit(&program.shared[..index], &program.shared[index]);
+        let shared = &mut program.declared_mut().shared;
+        shared[index].offset = first_fit(&shared[..index], &shared[index]);
     }
     for (kernel, reached) in kernels.iter().zip(&all_reached) {
         let end = |i: &u32| {
@@ -53,7 +52,7 @@ pub(super) fn lay_out_shared(
             .iter()
             .map(|i| program.dynamic_shared[*i as usize].align)
             .max();
-        let function = &mut program.functions[*kernel];
+        let function = program.function_mut(FunctionId(*kernel as u32));
         let what = "the static shared memory of the kernel in bytes";
         function.shared_bytes = byte_count(function.pos, what, bytes)?;
         let offset = bytes.next_multiple_of(align.unwrap_or(1).into());
@@ -99,13 +98,18 @@ fn intersect(mut a: &[FunctionId], mut b: &[FunctionId]) -> bool {
 /// work.
 const MAX_STEPS: u64 = 1 << 23;
 
+/// What a kernel can reach.
 #[derive(Default)]
-struct Reached {
+pub(super) struct Reached {
     shared: Vec<u32>,
     dynamic: Vec<u32>,
+    /// With the kernel itself, in ascending order.
+    pub functions: Vec<FunctionId>,
 }
 
-fn reach(
+/// What a kernel can reach, by the mentions of each function. `steps` counts those that are
+/// followed.
+pub(super) fn reach(
     program: &Program,
     mentioned: &[Vec<Entity>],
     kernel: usize,
@@ -134,6 +138,7 @@ fn reach(
         match symbol {
             Symbol::Function(id) => {
                 follow(mentioned[id.0 as usize].len())?;
+                reached.functions.push(id);
                 for entity in &mentioned[id.0 as usize] {
                     match *entity {
                         Entity::Function(other) => open.push(Symbol::Function(other)),
@@ -152,14 +157,18 @@ fn reach(
     }
     reached.shared.sort_unstable();
     reached.shared.dedup();
+    reached.functions.sort_unstable();
     Ok(reached)
 }
 
 /// Everything of the module that a body names, and the shared variables that it declares.
-fn mentions(f: &syntax::Function<'_>, names: &Names<'_>) -> Vec<Entity> {
+pub(super) fn mentions(f: &syntax::Function<'_>, names: &Names) -> Vec<Entity> {
     let mut found = Vec::new();
     let mut note = |name: &str| found.extend(names.get(name));
-    each_name(f.body.as_deref().unwrap_or(&[]), &mut note);
+    match &f.sketch {
+        Some(sketch) => sketch.names.iter().for_each(|name| note(name)),
+        None => each_name(f.body.as_deref().unwrap_or(&[]), &mut note),
+    }
     found.extend(variables(f).iter().filter_map(|v| names.inner(v.name.pos)));
     found
 }
