@@ -5,3 +5,4 @@ mod compilers;
 mod errors;
 mod layout;
 mod link;
+mod outline;

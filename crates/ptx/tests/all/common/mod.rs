@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use ptx::{
-    AddressBase, Body, Name, Named, Operand, OperandKind, Operands, Pos, Problem, Program, Reg,
-    SourceLocId,
+    AddressBase, Body, FunctionId, Name, Named, Operand, OperandKind, Operands, Outline, Pos,
+    Problem, Program, Reg, SourceLocId,
 };
 
 /// A program and the instructions of each function, by id.
@@ -50,7 +50,18 @@ pub fn read(source: &str) -> Listing {
     Listing { program, bodies }
 }
 
-fn lines<'a>(body: &mut Body<'_, 'a>) -> Result<Vec<Line>, Problem> {
+/// Reads some bodies of an outline.
+pub fn read_outline(outline: &Outline, functions: impl Iterator<Item = FunctionId>) -> Listing {
+    let mut bodies = Vec::new();
+    let program = outline.read_bodies(functions, |body| {
+        bodies.push(lines(body)?);
+        Ok(())
+    });
+    Listing { program, bodies }
+}
+
+/// The instructions of a body.
+pub fn lines<'a>(body: &mut Body<'_, 'a>) -> Result<Vec<Line>, Problem> {
     let mut lines = Vec::new();
     while let Some(instruction) = body.next_instruction()? {
         let inst = instruction.syntax;
