@@ -380,6 +380,16 @@ fn a_text_that_is_not_ptx_is_told_in_the_log() {
     );
 }
 
+#[test]
+fn a_wrong_kernel_beside_others_is_told_when_it_is_launched() {
+    context();
+    let version = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let kernels = ".entry right() { ret; }\n.entry wrong() { nonsense }\n";
+    let module = module(&[version, kernels].concat());
+    assert_eq!(launch(function(module, "wrong"), 1, 0, &[]), 801);
+    assert_eq!(launch(function(module, "right"), 1, 0, &[]), 0);
+}
+
 /// A GPU's driver takes as much static shared memory as a block may have, unlike `ptxas`.
 #[test]
 fn a_kernel_with_too_much_static_shared_memory_is_refused_when_it_is_loaded() {

@@ -508,10 +508,7 @@ impl Machine {
             return Err(LaunchError::ForeignModule.into());
         }
         let program = module.program();
-        let Some((id, function)) = program
-            .function_named(kernel)
-            .filter(|(_, f)| f.is_kernel && f.is_defined)
-        else {
+        let Some((id, _)) = program.defined_kernel(kernel) else {
             let available = program.kernels().map(|known| known.name.clone()).collect();
             return Err(LaunchError::NoSuchKernel {
                 name: kernel.to_owned(),
@@ -519,7 +516,8 @@ impl Machine {
             }
             .into());
         };
-        if let Some(error) = &function.refused {
+        let unit = module.executable.of_kernel(id);
+        if let Some(error) = &unit.program().functions[id.0 as usize].refused {
             return Err(LaunchError::Refused {
                 kernel: kernel.to_owned(),
                 error: error.clone(),
@@ -537,7 +535,8 @@ impl Machine {
         config: &LaunchConfig,
         params: &[&[u8]],
     ) -> Result<LaunchReport, Fault> {
-        let (program, code) = (modules[0].program(), modules[0].executable.code());
+        let read = modules[0].executable.of_kernel(id);
+        let (program, code) = (read.program(), read.code());
         let globals: Vec<&[u64]> = modules.iter().map(|module| &*module.globals).collect();
         let function = &program.functions[id.0 as usize];
         launch::validate(function, config, params, &self.limits)?;

@@ -20,6 +20,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use crate::attempt::Attempt;
@@ -160,7 +161,7 @@ pub(crate) struct Code {
     pub(crate) insts: Vec<Inst>,
     /// Of each instruction.
     pub(crate) infos: Vec<InstructionInfo>,
-    pub(crate) functions: Vec<FunctionCode>,
+    pub(crate) functions: Vec<Arc<FunctionCode>>,
     /// Position of the instruction of each memory count.
     pub(crate) tally_owners: Vec<u32>,
     /// Some instruction orders the accesses of blocks.
@@ -186,7 +187,7 @@ impl Code {
         while let Some(next) = open.pop() {
             if seen.insert(next) {
                 let code = &self.functions[next as usize];
-                reached.push(code);
+                reached.push(&**code);
                 open.extend(&code.callees);
             }
         }

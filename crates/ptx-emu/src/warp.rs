@@ -1,6 +1,7 @@
 //! The state of one warp.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use ptx::RegClass;
 
@@ -379,7 +380,7 @@ impl Warp {
         parent: u32,
         call_pc: u32,
         callee: u32,
-        functions: &[FunctionCode],
+        functions: &[Arc<FunctionCode>],
     ) -> u32 {
         if let Some(&frame) = self.calls.get(&(parent, call_pc, callee)) {
             return frame;

@@ -123,22 +123,41 @@ fn changed(text: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// Parses a text, and launches its kernels; says what became of it.
+/// Parses a text, and launches its kernels; says what became of it. That is the same where kernels
+/// are read when they are launched.
 fn tried(text: &str) -> &'static str {
-    let Ok(executable) = Executable::parse(text) else {
-        return "refused";
+    let (at_once, lazily) = (Executable::parse(text), Executable::parse_lazily(text));
+    let (executable, lazy) = match (at_once, lazily) {
+        (Ok(at_once), Ok(lazily)) => (Arc::new(at_once), lazily),
+        (at_once, lazily) => {
+            assert_eq!(at_once.err(), lazily.err());
+            return "refused";
+        }
     };
-    let executable = Arc::new(executable);
+    for (refused, error) in executable.program().refused() {
+        assert!(
+            !refused.is_kernel || lazy.kernel(&refused.name).is_none(),
+            "{error}"
+        );
+    }
+    let (became, launched) = launched(&executable, &executable);
+    let (_, lazily) = self::launched(&executable, &Arc::new(lazy));
+    assert_eq!(launched, lazily);
+    became
+}
+
+/// Launches kernels of a module, as another one has them, and says what came of it.
+fn launched(known: &Executable, executable: &Arc<Executable>) -> (&'static str, Vec<String>) {
     let options = Options {
         fuel: 3000,
         ..Options::default()
     };
     let mut machine = Machine::new(Default::default(), options);
-    let Ok(module) = machine.load(Arc::clone(&executable)) else {
-        return "not loaded";
+    let Ok(module) = machine.load(Arc::clone(executable)) else {
+        return ("not loaded", Vec::new());
     };
-    let mut became = "without a kernel";
-    for kernel in executable.program().kernels().take(KERNELS) {
+    let (mut became, mut results) = ("without a kernel", Vec::new());
+    for kernel in known.program().kernels().take(KERNELS) {
         let mut block = vec![0; kernel.kernel_param_bytes as usize];
         for parameter in kernel.params.iter().filter(|param| param.size() == 8) {
             let buffer = machine.allocate(BUFFER_BYTES, &parameter.name).unwrap();
@@ -151,12 +170,14 @@ fn tried(text: &str) -> &'static str {
             shared_mem_bytes: 1024,
             cluster: [1; 3],
         };
-        became = match machine.launch(&module, &kernel.name, &config, block) {
+        let result = machine.launch(&module, &kernel.name, &config, block);
+        results.push(format!("{result:?}"));
+        became = match result {
             Ok(_) => "launched",
             Err(_) => "fault",
         };
     }
-    became
+    (became, results)
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
         report::unsupported(need, &told);
         (code, told)
     })?;
-    let executable = Executable::parse(&text).map_err(|error| {
+    let executable = Executable::parse_lazily(&text).map_err(|error| {
         let told = format!("a module's PTX cannot be used: {error}");
         report::unsupported(report::Need::Module, &told);
         (Code::INVALID_PTX, told)

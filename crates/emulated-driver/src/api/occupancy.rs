@@ -41,7 +41,7 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
             let constants = globals.filter(|global| global.space == ptx::Space::Const);
             constants.map(|global| global.size as c_int).sum()
         }
-        3 => kernel.local_bytes as c_int,
+        3 => function.local_bytes() as c_int,
         4 => REGISTERS,
         5 => architecture(&function.executable.program().target),
         6 => 90,

@@ -134,7 +134,9 @@ impl Driver {
         name: &str,
         executable: Arc<Executable>,
     ) -> Outcome<Handle> {
-        let kernel = executable.program().kernel(name).ok_or(Code::NOT_FOUND)?;
+        // What is wrong with its body is told when it is launched.
+        let kernel = executable.program().defined_kernel(name);
+        let (_, kernel) = kernel.ok_or(Code::NOT_FOUND)?;
         let dynamic_shared_bytes = DEFAULT_SHARED_BYTES.saturating_sub(kernel.shared_bytes);
         let handle = self.new_handle();
         let function = Function {

@@ -76,11 +76,17 @@ impl Function {
         matches!(self.owner, Owner::Module { context: own, .. } if own == context)
     }
 
-    /// Its declaration.
+    /// Its declaration, without what follows from its body.
     pub(crate) fn declared(&self) -> &ptx::Function {
-        self.executable
-            .program()
-            .kernel(&self.name)
+        let kernel = self.executable.program().defined_kernel(&self.name);
+        kernel
             .expect("a function is made for a kernel of its module")
+            .1
+    }
+
+    /// Bytes of local memory of a thread.
+    pub(crate) fn local_bytes(&self) -> u32 {
+        let kernel = self.executable.kernel(&self.name);
+        kernel.map_or(0, |kernel| kernel.local_bytes)
     }
 }

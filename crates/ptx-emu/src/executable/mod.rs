@@ -1,9 +1,15 @@
 //! A PTX module that can be loaded: what it declares, and its code.
+//!
+//! `kernels` reads a module kernel by kernel.
+
+mod kernels;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ptx::{Body, Instruction, Problem, Program, SourceLocId};
+use ptx::{Body, Function, FunctionId, Instruction, Problem, Program, SourceLocId};
+
+use kernels::Kernels;
 
 use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
@@ -29,6 +35,8 @@ pub struct Executable {
     program: Program,
     code: Code,
     unsupported: Vec<UnsupportedInstruction>,
+    /// The code of its kernels, if it has none itself.
+    kernels: Option<Kernels>,
 }
 
 /// An instruction that is not modelled: executing it is a fault.
@@ -55,18 +63,156 @@ impl Executable {
     /// is left that could run.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let source = &*with_cooperative_groups(source);
-        let mut builder = Builder::default();
-        // Where a generic address may lie.
-        let spaces = Spaces {
-            has_local: source.contains(".local"),
+        let mut builder = Builder::of(Spaces::of(source));
+        let program = Program::read(source, |body| builder.function(body))?;
+        Ok(builder.finish(program))
+    }
+
+    /// Reads the declarations of a PTX text, and the functions that a kernel may reach when that
+    /// kernel is first asked for: of a module with very many kernels, a program launches few.
+    /// Launches are as those of [`Executable::parse`].
+    ///
+    /// [`Executable::program`] tells no refusal, registers or local memory of functions, for they
+    /// follow from bodies: [`Executable::kernel`] does.
+    ///
+    /// # Errors
+    /// As [`Executable::parse`].
+    pub fn parse_lazily(source: &str) -> Result<Executable, ptx::Error> {
+        let source = &*with_cooperative_groups(source);
+        let Some(kernels) = Kernels::of(source) else {
+            return Self::parse(source);
         };
-        let program = Program::read(source, |body| builder.function(body, spaces))?;
+        let executable = Self {
+            program: kernels.program().clone(),
+            code: Code::default(),
+            unsupported: Vec::new(),
+            kernels: Some(kernels),
+        };
+        let is_right = |kernel: &Function| executable.kernel(&kernel.name).is_some();
+        if executable.program.kernels().any(is_right) {
+            return Ok(executable);
+        }
+        // Nothing in it can run, and the reason is told.
+        Self::parse(source)
+    }
+
+    /// The declarations of the module.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// A kernel that has not been refused, with all that follows from its body.
+    pub fn kernel(&self, name: &str) -> Option<&Function> {
+        let (id, _) = self.program.function_named(name)?;
+        self.of_kernel(id).program.kernel(name)
+    }
+
+    /// The module as far as a kernel and what it may reach are concerned.
+    pub(crate) fn of_kernel(&self, kernel: FunctionId) -> &Executable {
+        let kernels = self.kernels.as_ref();
+        kernels.map_or(self, |kernels| kernels.read(kernel))
+    }
+
+    /// The module with the code of all functions.
+    fn whole(&self) -> &Executable {
+        let kernels = self.kernels.as_ref();
+        kernels.map_or(self, |kernels| kernels.whole())
+    }
+
+    /// The code of a kernel and of what it may reach, and the kernel's number; none without such a
+    /// kernel.
+    fn code_of(&self, kernel: &str) -> Option<(&Code, u32)> {
+        let (id, _) = self.program.function_named(kernel)?;
+        Some((&self.of_kernel(id).code, id.0))
+    }
+
+    /// Every instruction that is not modelled, in the order of the functions and the text.
+    pub fn unsupported(&self) -> &[UnsupportedInstruction] {
+        &self.whole().unsupported
+    }
+
+    /// True if what a kernel computes may depend on the order in which its threads run: they learn
+    /// of each other by atomics or strong accesses. Updates of one kind whose old value no thread
+    /// reads give the same in any order. False without such a kernel.
+    pub fn depends_on_order(&self, kernel: &str) -> bool {
+        let found = self.code_of(kernel);
+        found.is_some_and(|(code, id)| code.exchange(id).threads)
+    }
+
+    /// True if blocks of a kernel update memory that they share by atomics, whether or not a thread
+    /// reads what was there. False without such a kernel.
+    pub fn updates_memory(&self, kernel: &str) -> bool {
+        let found = self.code_of(kernel);
+        found.is_some_and(|(code, id)| {
+            let exchange = code.exchange(id);
+            exchange.threads || exchange.silent != 0
+        })
+    }
+
+    /// True if some function may call itself, also by way of others or by an address: no compiler
+    /// can then say how much stack a thread needs.
+    pub fn is_recursive(&self) -> bool {
+        self.whole().code.is_recursive()
+    }
+
+    /// The positions of all instructions that a launch of a kernel can reach, those of functions
+    /// that it calls too. None without such a kernel.
+    pub fn positions(&self, kernel: &str) -> Vec<&CodePosition> {
+        let Some((code, id)) = self.code_of(kernel) else {
+            return Vec::new();
+        };
+        let infos = |f: &FunctionCode| &code.infos[f.entry as usize..f.end as usize];
+        let reached = code.reach(id).into_iter().flat_map(infos);
+        reached.map(|info| &info.position).collect()
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+}
+
+/// The code under construction.
+struct Builder {
+    code: Code,
+    unsupported: Vec<UnsupportedInstruction>,
+    marks: Vec<Mark>,
+    /// Where a generic address may lie.
+    spaces: Spaces,
+}
+
+/// The notes on an instruction until source positions are known.
+struct Mark {
+    class: InstructionClass,
+    is_branch: bool,
+    strength: Strength,
+    base: Base,
+    /// Whether a branch or a call leads here.
+    is_target: bool,
+    stays_together: bool,
+    /// Whether control may go elsewhere from here.
+    leaves: bool,
+    ptx_line: u32,
+    loc: Option<SourceLocId>,
+}
+
+impl Builder {
+    fn of(spaces: Spaces) -> Self {
+        Self {
+            code: Code::default(),
+            unsupported: Vec::new(),
+            marks: Vec::new(),
+            spaces,
+        }
+    }
+
+    /// The module whose functions have been read.
+    fn finish(self, program: Program) -> Executable {
         let Builder {
             mut code,
             unsupported,
             marks,
             ..
-        } = builder;
+        } = self;
         let mut positions = Positions::new(&program);
         let entries: HashSet<u32> = code.functions.iter().map(|f| f.entry).collect();
         let numbered = (0..).zip(&marks);
@@ -90,111 +236,38 @@ impl Executable {
             .collect();
         let infos = code.infos.iter_mut().zip(&marks);
         look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.leaves, mark.is_target)));
-        Ok(Executable {
+        Executable {
             program,
             code,
             unsupported,
-        })
+            kernels: None,
+        }
     }
 
-    /// The declarations of the module.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// Every instruction that is not modelled, in the order of the functions and the text.
-    pub fn unsupported(&self) -> &[UnsupportedInstruction] {
-        &self.unsupported
-    }
-
-    /// True if what a kernel computes may depend on the order in which its threads run: they learn
-    /// of each other by atomics or strong accesses. Updates of one kind whose old value no thread
-    /// reads give the same in any order. False without such a kernel.
-    pub fn depends_on_order(&self, kernel: &str) -> bool {
-        let found = self.program.function_named(kernel);
-        found.is_some_and(|(id, _)| self.code.exchange(id.0).threads)
-    }
-
-    /// True if blocks of a kernel update memory that they share by atomics, whether or not a thread
-    /// reads what was there. False without such a kernel.
-    pub fn updates_memory(&self, kernel: &str) -> bool {
-        let found = self.program.function_named(kernel);
-        found.is_some_and(|(id, _)| {
-            let exchange = self.code.exchange(id.0);
-            exchange.threads || exchange.silent != 0
-        })
-    }
-
-    /// True if some function may call itself, also by way of others or by an address: no compiler
-    /// can then say how much stack a thread needs.
-    pub fn is_recursive(&self) -> bool {
-        self.code.is_recursive()
-    }
-
-    /// The positions of all instructions that a launch of a kernel can reach, those of functions
-    /// that it calls too. None without such a kernel.
-    pub fn positions(&self, kernel: &str) -> Vec<&CodePosition> {
-        let Some((id, _)) = self.program.function_named(kernel) else {
-            return Vec::new();
-        };
-        let infos = |f: &FunctionCode| &self.code.infos[f.entry as usize..f.end as usize];
-        let reached = self.code.reach(id.0).into_iter().flat_map(infos);
-        reached.map(|info| &info.position).collect()
-    }
-
-    pub(crate) fn code(&self) -> &Code {
-        &self.code
-    }
-}
-
-/// The code under construction.
-#[derive(Default)]
-struct Builder {
-    code: Code,
-    unsupported: Vec<UnsupportedInstruction>,
-    marks: Vec<Mark>,
-}
-
-/// The notes on an instruction until source positions are known.
-struct Mark {
-    class: InstructionClass,
-    is_branch: bool,
-    strength: Strength,
-    base: Base,
-    /// Whether a branch or a call leads here.
-    is_target: bool,
-    stays_together: bool,
-    /// Whether control may go elsewhere from here.
-    leaves: bool,
-    ptx_line: u32,
-    loc: Option<SourceLocId>,
-}
-
-impl Builder {
     /// Reads a function. One that is wrong has no code.
-    fn function(&mut self, body: &mut Body, spaces: Spaces) -> Result<(), Problem> {
+    fn function(&mut self, body: &mut Body) -> Result<(), Problem> {
         let (insts, marks) = (self.code.insts.len(), self.marks.len());
         let (tallies, unsupported) = (self.code.tally_owners.len(), self.unsupported.len());
-        let read = self.code_of(body, spaces);
+        let read = self.code_of(body);
         if read.is_err() {
             self.code.insts.truncate(insts);
             self.marks.truncate(marks);
             self.code.tally_owners.truncate(tallies);
             self.unsupported.truncate(unsupported);
             let name = Arc::from(body.function().name.as_str());
-            self.code.functions.push(FunctionCode {
+            self.add(FunctionCode {
                 name,
-                entry: insts as u32,
-                end: insts as u32,
-                narrowest: FunctionBuilder::WIDEST,
-                local_align: 1,
-                ..FunctionCode::default()
+                ..nothing(insts as u32)
             });
         }
         read
     }
 
-    fn code_of(&mut self, body: &mut Body, spaces: Spaces) -> Result<(), Problem> {
+    fn add(&mut self, function: FunctionCode) {
+        self.code.functions.push(Arc::new(function));
+    }
+
+    fn code_of(&mut self, body: &mut Body) -> Result<(), Problem> {
         let entry = self.code.insts.len() as u32;
         let tallies = self.code.tally_owners.len() as u32;
         let mut function = FunctionBuilder::new(body.function(), entry, tallies);
@@ -250,14 +323,16 @@ impl Builder {
         }
         mark_targets(&mut self.marks[entry as usize..], &facts);
         let insts = &mut self.code.insts[entry as usize..];
+        let spaces = self.spaces;
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
+        let end = entry + insts.len() as u32;
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
-        self.code.functions.push(FunctionCode {
+        self.add(FunctionCode {
             name: Arc::from(source.name.as_str()),
             is_defined: source.is_defined,
             entry,
-            end: entry + insts.len() as u32,
+            end,
             rows,
             constants,
             local_bytes: source.local_bytes,
@@ -387,6 +462,17 @@ impl Builder {
     fn push(&mut self, inst: Inst, mark: Mark) {
         self.code.insts.push(inst);
         self.marks.push(mark);
+    }
+}
+
+/// A function without code, where that of others goes on.
+fn nothing(entry: u32) -> FunctionCode {
+    FunctionCode {
+        entry,
+        end: entry,
+        narrowest: FunctionBuilder::WIDEST,
+        local_align: 1,
+        ..FunctionCode::default()
     }
 }
 

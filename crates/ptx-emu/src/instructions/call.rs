@@ -309,13 +309,11 @@ impl Call {
         let functions = &runner.launch.code.functions;
         let slot = match self.target {
             Target::Function(index) => {
-                let function = &functions[index as usize];
-                if function.is_defined {
+                if functions[index as usize].is_defined {
                     return Ok((index, at.active));
                 }
-                let name = &function.name;
-                let refused = runner.launch.program.functions.get(index as usize);
-                let error = refused.and_then(|other| other.refused.as_deref());
+                let function = &runner.launch.program.functions[index as usize];
+                let (name, error) = (&function.name, function.refused.as_deref());
                 let reason = match (error, device_runtime::refusal(name)) {
                     (Some(error), _) => format!("call of `{name}`, which cannot run: {error}"),
                     (None, Some(why)) => format!("call of `{name}`: {why}"),

@@ -66,6 +66,15 @@ pub(crate) struct Spaces {
     pub(crate) has_local: bool,
 }
 
+impl Spaces {
+    /// Those of a text.
+    pub(crate) fn of(source: &str) -> Self {
+        Self {
+            has_local: source.contains(".local"),
+        }
+    }
+}
+
 /// The rows of unset bits of a function.
 #[derive(Debug)]
 pub(crate) struct Tracked {
