@@ -100,11 +100,29 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Steps over bytes that are ASCII and no ends of lines.
+    #[inline(always)]
+    fn bump_word_while(&mut self, keep: impl Fn(u8) -> bool) {
+        let rest = self.bytes[self.at..].iter();
+        let count = rest.take_while(|byte| keep(**byte)).count();
+        self.at += count;
+        self.pos.column += count as u32;
+    }
+
+    fn bump_line(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let line = &rest[..end.unwrap_or(rest.len())];
+        let characters = line.iter().filter(|byte| **byte & 0xC0 != 0x80);
+        self.pos.column += characters.count() as u32;
+        self.at += line.len();
+    }
+
     fn skip_blank(&mut self) -> Result<(), Problem> {
         loop {
             self.bump_while(|b| b.is_ascii_whitespace() || b == 0x0B);
             match (self.peek(0), self.peek(1)) {
-                (b'/', b'/') => self.bump_while(|b| b != b'\n'),
+                (b'/', b'/') => self.bump_line(),
                 (b'/', b'*') => {
                     let start = self.pos;
                     let body = self.at + 2;
@@ -115,7 +133,7 @@ impl<'a> Lexer<'a> {
                         self.bump();
                     }
                 }
-                (b'#', _) if self.is_line_marker() => self.bump_while(|b| b != b'\n'),
+                (b'#', _) if self.is_line_marker() => self.bump_line(),
                 _ => return Ok(()),
             }
         }
@@ -140,7 +158,7 @@ impl<'a> Lexer<'a> {
             Some(b'"') => Tok::Str(self.string(pos)?),
             Some(&b) if is_first(b) => {
                 self.bump();
-                self.bump_while(is_follow);
+                self.bump_word_while(is_follow);
                 Tok::Word(&self.source[start..self.at])
             }
             Some(b) if b"{}()[]<>,;:|!@+-=*~/&^?".contains(b) => {
@@ -164,11 +182,11 @@ impl<'a> Lexer<'a> {
     fn dotted(&mut self) -> &'a str {
         self.bump();
         let start = self.at;
-        self.bump_while(is_follow);
+        self.bump_word_while(is_follow);
         while self.peek(0) == b':' && self.peek(1) == b':' && is_follow(self.peek(2)) {
             self.bump();
             self.bump();
-            self.bump_while(is_follow);
+            self.bump_word_while(is_follow);
         }
         &self.source[start..self.at]
     }
@@ -199,7 +217,7 @@ impl<'a> Lexer<'a> {
     /// and `0d` bit patterns; decimal floating point, which is double precision.
     fn number(&mut self, pos: Pos) -> Result<Tok<'a>, Problem> {
         let start = self.at;
-        self.bump_while(|b| b.is_ascii_alphanumeric() || b == b'_');
+        self.bump_word_while(|b| b.is_ascii_alphanumeric() || b == b'_');
         let is_hex_like = matches!(
             &self.bytes[start..self.at],
             [
