@@ -40,15 +40,45 @@ pub(crate) fn sectors(addresses: &Row64, mask: u32) -> u64 {
 }
 
 fn sectors_unordered(addresses: &Row64, mask: u32) -> u64 {
-    let mut all = [u64::MAX; LANES];
-    let mut count = 0;
-    for lane in lanes(mask) {
-        all[count] = addresses[lane] / SECTOR;
-        count += 1;
+    let mut distinct = Few::default();
+    let sectors = lanes(mask).map(|lane| addresses[lane] / SECTOR);
+    sectors.filter(|&sector| distinct.insert(sector)).count() as u64
+}
+
+/// A set of up to 32 numbers: each is in the first free place from that of its last bits on.
+struct Few {
+    places: [u64; 2 * LANES],
+    /// A bit for each place that is taken.
+    taken: u64,
+}
+
+impl Default for Few {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
+            places: [0; 2 * LANES],
+            taken: 0,
+        }
     }
-    let all = &mut all[..count];
-    all.sort_unstable();
-    1 + all.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+}
+
+impl Few {
+    /// Adds a number; false if it is there.
+    #[inline(always)]
+    fn insert(&mut self, number: u64) -> bool {
+        let count = self.places.len();
+        for place in (0..count).map(|step| (number as usize + step) % count) {
+            if self.taken >> place & 1 == 0 {
+                self.taken |= 1 << place;
+                self.places[place] = number;
+                return true;
+            }
+            if self.places[place] == number {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// A set of sectors: for each page of 128 that has some, a bit each.
@@ -130,17 +160,14 @@ fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
     1
 }
 
+/// Lanes served at once access 32 words at most.
 fn conflicting_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
-    // The words of each lane but those that a lane before has too.
-    let mut all = Vec::with_capacity(LANES);
+    let mut distinct = Few::default();
     let mut loads = [0; BANKS as usize];
     for lane in lanes(group) {
         let word = (addresses[lane] >> 2) as u32;
         for each in word..word + words {
-            if !all.contains(&each) {
-                all.push(each);
-                loads[(each % BANKS) as usize] += 1;
-            }
+            loads[(each % BANKS) as usize] += u64::from(distinct.insert(each.into()));
         }
     }
     loads.into_iter().max().unwrap_or(0)
@@ -182,6 +209,10 @@ mod tests {
         assert_eq!(sectors(&reversed, u32::MAX), 4);
         let alternating = std::array::from_fn(|lane| lane as u64 % 2 * 4096);
         assert_eq!(sectors(&alternating, u32::MAX), 2);
+        // All have the last bits in common.
+        let mut far = strided(SECTOR * 64);
+        far.swap(0, 31);
+        assert_eq!(sectors(&far, u32::MAX), 32);
     }
 
     #[test]

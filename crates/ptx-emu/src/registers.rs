@@ -211,6 +211,17 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The number of lanes of a mask, which is most often that of all: hosts of old count bits one by
+/// one.
+#[inline(always)]
+pub(crate) fn number_of(mask: u32) -> u32 {
+    if mask == ALL {
+        LANES as u32
+    } else {
+        mask.count_ones()
+    }
+}
+
 /// The mask of the lanes of `mask` for which `keep` holds.
 #[inline]
 pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {

@@ -7,7 +7,7 @@ use crate::coalesce::{
 };
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind};
-use crate::registers::{ALL, LANES, Row64, lanes};
+use crate::registers::{ALL, LANES, Row64, lanes, number_of};
 
 /// Pieces of a span beyond which its lanes are looked at one by one.
 const MAX_PIECES: u32 = 8;
@@ -214,7 +214,7 @@ impl<'r> Request<'r> {
 
     /// Bytes that all lanes move together.
     pub(crate) fn bytes(&self) -> u64 {
-        u64::from(self.mask.count_ones() * self.width)
+        u64::from(number_of(self.mask) * self.width)
     }
 
     /// Counts an access to global memory. `loaded` has what the block has loaded, if traffic to L2

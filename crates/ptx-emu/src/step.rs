@@ -1,6 +1,7 @@
 //! Steps a group through its instructions.
 
 use crate::fault::Stop;
+use crate::registers::number_of;
 use crate::runner::{At, BlockRunner, Inst, Next, Op};
 use crate::unset_values::propagation::Propagation;
 use crate::warp::{PATIENCE, Warp};
@@ -33,7 +34,7 @@ impl BlockRunner<'_> {
             self.turn.executed += 1;
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
-            execution.threads += u64::from(active.count_ones());
+            execution.threads += u64::from(number_of(active));
             let late = inst.late.as_deref().filter(|_| warp.registers.late);
             if let Some(propagation) = late.or(inst.unset.as_deref()) {
                 self.propagate(warp, (inst, propagation), pc, (mask, active))?;

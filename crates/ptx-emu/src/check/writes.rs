@@ -177,6 +177,11 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
+    /// Those of no bytes.
+    pub(crate) const fn new() -> Self {
+        Self { bits: Vec::new() }
+    }
+
     /// Nothing of `bytes` bytes written.
     pub(crate) fn reset(&mut self, bytes: u64) {
         self.bits.clear();

@@ -3,15 +3,21 @@
 //! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which
 //! bytes have been written and who accessed them last.
 
+use std::ops::{Deref, DerefMut};
+
 use super::claims::Claims;
 use super::{SHARED_UNIT, Words};
 use crate::check::race::{LINE, Line};
 use crate::check::writes::Bits;
 use crate::unset_origin::Origin;
 
+/// Shared memory of a block, or none: an access takes it out of its block, and puts it back.
+#[derive(Debug, Default)]
+pub(crate) struct SharedMemory(Option<Box<Content>>);
+
 /// Shared memory and its shadow, reused from block to block.
 #[derive(Debug, Default)]
-pub(crate) struct SharedMemory {
+pub(crate) struct Content {
     words: Vec<u32>,
     /// Bytes of the window that exist.
     pub(crate) bytes: u64,
@@ -30,7 +36,35 @@ pub(crate) struct SharedMemory {
     pub(crate) owner: Option<[u32; 3]>,
 }
 
-impl SharedMemory {
+/// That of a block without any.
+static NOTHING: Content = Content {
+    words: Vec::new(),
+    bytes: 0,
+    granted: 0,
+    written: Bits::new(),
+    origins: Vec::new(),
+    races: Vec::new(),
+    claims: None,
+    owner: None,
+};
+
+impl Deref for SharedMemory {
+    type Target = Content;
+
+    #[inline(always)]
+    fn deref(&self) -> &Content {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for SharedMemory {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Content {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl Content {
     /// Prepares for a new block. `granule` is the unit of race checking in bytes.
     pub(crate) fn reset(&mut self, bytes: u64, track_written: bool, granule: Option<u32>) {
         let granted = bytes.next_multiple_of(SHARED_UNIT);

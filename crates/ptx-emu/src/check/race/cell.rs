@@ -57,6 +57,9 @@ impl Latest {
     #[inline(always)]
     fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
         let [first, second] = &self.0;
+        if first.block == 0 && second.block == 0 {
+            return None;
+        }
         Self::unordered(first, now).or_else(|| Self::unordered(second, now))
     }
 
