@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p ptx-emu`, or `cargo bench -p ptx-emu -- KERNEL`. Targets: 300 million a second
 //! with checks off, half of that with all checks on.
+//!
+//! `cargo bench -p ptx-emu -- --threads` tells how much faster launches with all checks are on more
+//! host threads than on one, by the clock: for a machine that does nothing else.
 
 use std::time::{Duration, Instant};
 
@@ -100,12 +103,17 @@ fn time(start: Instant) -> Duration {
     used.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
-/// Thread instructions a second: the best of as many launches as fit in a second.
-fn measure(case: &Case, sanitize: Sanitize) -> f64 {
+/// Thread instructions a second: the best of as many launches as fit in a second. By the time of
+/// the processor on one thread, by the clock on more.
+fn measure(case: &Case, sanitize: Sanitize, threads: usize) -> f64 {
     let options = Options {
         sanitize,
-        threads: 1,
+        threads,
         ..Options::default()
+    };
+    let time = |start: Instant| match threads {
+        1 => time(start),
+        _ => start.elapsed(),
     };
     let mut machine = Machine::new(DeviceLimits::default(), options);
     let program = Executable::parse(case.ptx).expect("the PTX is valid");
@@ -134,7 +142,29 @@ fn measure(case: &Case, sanitize: Sanitize) -> f64 {
     best
 }
 
+/// Tells how much faster more threads are.
+fn scale<'c>(cases: impl Iterator<Item = &'c Case>) {
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = std::iter::successors(Some(2), |threads| Some(2 * threads));
+    let threads: Vec<usize> = threads.take_while(|threads| *threads <= most).collect();
+    let heads = threads
+        .iter()
+        .map(|threads| format!("{threads:>4} threads"));
+    println!("kernel       block   {}", heads.collect::<String>());
+    for case in cases {
+        let one = measure(case, Sanitize::ALL, 1);
+        let factor = |threads: &usize| measure(case, Sanitize::ALL, *threads) / one;
+        let factors = threads.iter().map(factor);
+        let factors: String = factors.map(|factor| format!("{factor:>12.2}")).collect();
+        let [x, y, _] = case.config.block;
+        println!("{:<12} {x:>3}x{y:<3} {factors}", case.kernel);
+    }
+}
+
 fn main() {
+    if std::env::args().any(|word| word == "--threads") {
+        return scale(cases().iter());
+    }
     println!(
         "kernel       block    checks off        checks on     on/off   off/target  on/(target/2)"
     );
@@ -144,8 +174,8 @@ fn main() {
         .collect();
     let is_named = |case: &Case| names.is_empty() || names.iter().any(|name| name == case.kernel);
     for case in cases().into_iter().filter(is_named) {
-        let off = measure(&case, Sanitize::NONE);
-        let on = measure(&case, Sanitize::ALL);
+        let off = measure(&case, Sanitize::NONE, 1);
+        let on = measure(&case, Sanitize::ALL, 1);
         let [x, y, _] = case.config.block;
         println!(
             "{:<12} {x:>3}x{y:<3} {:>8.0} M/s {:>12.0} M/s {:>9.2} {:>10.1} {:>12.1}",
