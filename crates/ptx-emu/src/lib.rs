@@ -64,6 +64,7 @@
 //!   `cudaCGSynchronize` of CUDA's device runtime). A launch from a kernel is refused by name.
 //! - An instruction that is not modelled is a fault only where a thread reaches it
 //!   ([`Executable::unsupported`] lists them). A wrong body costs its own function only.
+//!   [`Executable::parse_lazily`] reads a kernel when it is first launched.
 //!
 //! # Spine
 //!

@@ -40,7 +40,7 @@ pub enum Symbol {
 }
 
 /// The declarations of a PTX module. The instructions are not part of it: they are given to the
-/// reader of the bodies, by [`Program::read`]. What does not depend on bodies is in [`Declared`].
+/// reader of the bodies, by [`Program::read`]. [`Declared`] has all that does not depend on bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(crate) declared: Arc<Declared>,
@@ -62,7 +62,8 @@ impl Deref for Program {
     }
 }
 
-/// The declarations of a PTX module that its programs share, whichever bodies they have read.
+/// The declarations of a PTX module. Its programs share them, whether they have read all bodies or
+/// some.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Declared {
     /// `.version`: major, minor.
@@ -83,7 +84,7 @@ pub struct Declared {
 }
 
 impl Program {
-    /// What no other program shares yet.
+    /// The declarations, which no other program shares yet.
     pub(crate) fn declared_mut(&mut self) -> &mut Declared {
         Arc::make_mut(&mut self.declared)
     }

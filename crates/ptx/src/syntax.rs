@@ -144,18 +144,18 @@ pub(crate) struct Function<'a> {
     pub refused: Option<Problem>,
     /// Where its `.func` or `.entry` starts in the text, in bytes, and the position of that.
     pub start: (usize, Pos),
-    /// What is known of a body that is not parsed; `body` is empty then.
+    /// The sketch of a body that is not parsed; `body` is empty then.
     pub sketch: Option<Sketch<'a>>,
 }
 
-/// What others need to know of a body.
+/// All that the rest of a text needs to know of a body.
 #[derive(Debug, Default)]
 pub(crate) struct Sketch<'a> {
     /// Where the text goes on behind it, in bytes.
     pub end: usize,
     /// The shared, global and constant variables that it declares.
     pub variables: Vec<Variable<'a>>,
-    /// The names among its operands that are no registers', each once.
+    /// The names among its operands, each once. Those of registers are left out.
     pub names: HashSet<&'a str>,
 }
 

@@ -134,7 +134,7 @@ impl Driver {
         name: &str,
         executable: Arc<Executable>,
     ) -> Outcome<Handle> {
-        // What is wrong with its body is told when it is launched.
+        // A wrong body is told when it is launched.
         let kernel = executable.program().defined_kernel(name);
         let (_, kernel) = kernel.ok_or(Code::NOT_FOUND)?;
         let dynamic_shared_bytes = DEFAULT_SHARED_BYTES.saturating_sub(kernel.shared_bytes);

@@ -58,7 +58,7 @@ pub(crate) fn parse_sketched(source: &str) -> Option<ModuleSyntax<'_>> {
     sketches.next().is_none().then_some(module)
 }
 
-/// The syntax of a function of a text of which [`parse_sketched`] has said where it is.
+/// The syntax of a function, by where it starts in the text, and where its body ends.
 pub(crate) fn parse_function<'a>(
     source: &'a str,
     (start, end): ((usize, Pos), usize),

@@ -98,7 +98,7 @@ fn intersect(mut a: &[FunctionId], mut b: &[FunctionId]) -> bool {
 /// work.
 const MAX_STEPS: u64 = 1 << 23;
 
-/// What a kernel can reach.
+/// All that a kernel can reach.
 #[derive(Default)]
 pub(super) struct Reached {
     shared: Vec<u32>,
@@ -107,7 +107,7 @@ pub(super) struct Reached {
     pub functions: Vec<FunctionId>,
 }
 
-/// What a kernel can reach, by the mentions of each function. `steps` counts those that are
+/// All that a kernel can reach, by the mentions of each function. `steps` counts those that are
 /// followed.
 pub(super) fn reach(
     program: &Program,
