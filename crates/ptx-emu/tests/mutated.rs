@@ -140,9 +140,9 @@ fn tried(text: &str) -> &'static str {
             "{error}"
         );
     }
-    let (became, launched) = launched(&executable, &executable);
-    let (_, lazily) = self::launched(&executable, &Arc::new(lazy));
-    assert_eq!(launched, lazily);
+    let (became, results) = launched(&executable, &executable);
+    let (_, later) = launched(&executable, &Arc::new(lazy));
+    assert_eq!(results, later);
     became
 }
 

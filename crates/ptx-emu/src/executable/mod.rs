@@ -325,14 +325,14 @@ impl Builder {
         let insts = &mut self.code.insts[entry as usize..];
         let spaces = self.spaces;
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
-        let end = entry + insts.len() as u32;
+        let behind = entry + insts.len() as u32;
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.add(FunctionCode {
             name: Arc::from(source.name.as_str()),
             is_defined: source.is_defined,
             entry,
-            end,
+            end: behind,
             rows,
             constants,
             local_bytes: source.local_bytes,

@@ -61,7 +61,9 @@ enum Place {
 /// A body, from behind its `{`.
 fn sketch<'a>(source: &'a str, lexer: &mut Lexer<'a>) -> Result<Sketch<'a>> {
     let mut found = Sketch::default();
-    let (mut place, mut depth) = (Place::Start, 1_u32);
+    // The open braces, now and where the statement began.
+    let (mut depth, mut outer) = (1_u32, 1);
+    let mut place = Place::Start;
     let mut declaration = Vec::new();
     let mut is_wrong = false;
     loop {
@@ -71,6 +73,10 @@ fn sketch<'a>(source: &'a str, lexer: &mut Lexer<'a>) -> Result<Sketch<'a>> {
             Tok::Punct('}') => depth -= 1,
             // The parser says where it is opened.
             Tok::End => return Err(Cursor::new(source, &[token]).expected("`}`")),
+            // The parser says what such a statement is, and where the body ends.
+            Tok::Punct(';') if place != Place::Start && depth != outer => {
+                return Err(Cursor::new(source, &[token]).expected("`}`"));
+            }
             _ => {}
         }
         if depth == 0 {
@@ -91,6 +97,9 @@ fn sketch<'a>(source: &'a str, lexer: &mut Lexer<'a>) -> Result<Sketch<'a>> {
             if place != Place::Start {
                 continue;
             }
+        }
+        if place == Place::Start {
+            outer = depth;
         }
         place = match (place, token.tok) {
             (Place::Variable, Tok::Punct(';')) => {

@@ -71,17 +71,15 @@ fn bodies_that_are_read_later_are_those_that_are_read_at_once() {
         let outline = Outline::of(text).unwrap();
         let later = read_outline(&outline, outline.all());
         assert_eq!(later.program, whole.program);
-        for id in outline
-            .all()
-            .filter(|id| whole.program.function(*id).is_kernel)
-        {
-            let reached = outline.reach(id);
+        let is_kernel = |id: &FunctionId| whole.program.function(*id).is_kernel;
+        for kernel in outline.all().filter(is_kernel) {
+            let reached = outline.reach(kernel);
             let part = read_outline(&outline, reached.iter().copied());
             for id in outline.all() {
-                let (read, whole) = (part.program.function(id), whole.program.function(id));
+                let (of_part, of_whole) = (part.program.function(id), whole.program.function(id));
                 let is_reached = reached.contains(&id);
-                assert!(!is_reached || read == whole, "{}", read.name);
-                assert_eq!(read.shared_bytes, whole.shared_bytes);
+                assert!(!is_reached || of_part == of_whole, "{}", of_part.name);
+                assert_eq!(of_part.shared_bytes, of_whole.shared_bytes);
             }
         }
     }
@@ -90,9 +88,9 @@ fn bodies_that_are_read_later_are_those_that_are_read_at_once() {
 #[test]
 fn a_kernel_reaches_what_it_names() {
     let outline = Outline::of(SHARED).unwrap();
-    let reached = |name| {
-        let (id, _) = outline.program().function_named(name).unwrap();
-        let name = |id: &FunctionId| outline.program().function(*id).name.clone();
+    let name = |id: &FunctionId| outline.program().function(*id).name.clone();
+    let reached = |kernel| {
+        let (id, _) = outline.program().function_named(kernel).unwrap();
         outline.reach(id).iter().map(name).collect::<Vec<_>>()
     };
     assert_eq!(reached("barrier_alone"), ["barrier_alone"]);
@@ -134,6 +132,7 @@ fn a_text_without_an_outline_is_read_at_once() {
     for text in [
         ".version 8.0 .target sm_90 .entry k() { ret;",
         ".version 8.0 .target sm_90 .entry k() { \"ret; }",
+        ".version 8.0 .target sm_90 .entry k() { add {; } .entry l() ret; }",
         ".version 8.0 .target sm_90 .global .b32 %g; .entry k() { ret; }",
     ] {
         assert!(Outline::of(text).is_none(), "{text}");
