@@ -95,7 +95,7 @@ impl Driver {
         let program = launch.module.program();
         // Of PTX that somebody has written, the lines are known.
         let is_made = program.kernel(&fault.kernel).is_some_and(is_of_a_compiler);
-        if !program.locs.is_empty() || !is_made {
+        if !program.files.is_empty() || !is_made {
             return;
         }
         if !self.told.insert((String::new(), "lines", 0)) {
