@@ -145,19 +145,19 @@ fn measure(case: &Case, sanitize: Sanitize, threads: usize) -> f64 {
 /// Tells how much faster more threads are.
 fn scale<'c>(cases: impl Iterator<Item = &'c Case>) {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = std::iter::successors(Some(2), |threads| Some(2 * threads));
-    let threads: Vec<usize> = threads.take_while(|threads| *threads <= most).collect();
-    let heads = threads
-        .iter()
-        .map(|threads| format!("{threads:>4} threads"));
+    let doubled = std::iter::successors(Some(2), |count| Some(2 * count));
+    let counts: Vec<usize> = doubled.take_while(|count| *count <= most).collect();
+    let heads = counts.iter().map(|count| format!("{count:>4} threads"));
     println!("kernel       block   {}", heads.collect::<String>());
     for case in cases {
         let one = measure(case, Sanitize::ALL, 1);
-        let factor = |threads: &usize| measure(case, Sanitize::ALL, *threads) / one;
-        let factors = threads.iter().map(factor);
-        let factors: String = factors.map(|factor| format!("{factor:>12.2}")).collect();
+        let factors = counts.iter().map(|count| {
+            let factor = measure(case, Sanitize::ALL, *count) / one;
+            format!("{factor:>12.2}")
+        });
         let [x, y, _] = case.config.block;
-        println!("{:<12} {x:>3}x{y:<3} {factors}", case.kernel);
+        let row = factors.collect::<String>();
+        println!("{:<12} {x:>3}x{y:<3} {row}", case.kernel);
     }
 }
 
