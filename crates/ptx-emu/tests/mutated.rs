@@ -142,7 +142,10 @@ fn tried(text: &str) -> &'static str {
     }
     let (became, results) = launched(&executable, &executable);
     let (_, later) = launched(&executable, &Arc::new(lazy));
-    assert_eq!(results, later);
+    // Where a body is refused, its variables are there or not, and others lie elsewhere.
+    if executable.program().refused().next().is_none() {
+        assert_eq!(results, later);
+    }
     became
 }
 
