@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use crate::call::{put, put_if_wanted};
 use crate::code::{Code, Outcome};
-use crate::driver::context::{CURRENT, current};
+use crate::driver::context::{current, stack};
 use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::context::{AtEnd, Stored};
@@ -20,13 +20,11 @@ fn ended(context: Handle, stored: AtEnd) {
 }
 
 fn push(context: Handle) {
-    CURRENT.with_borrow_mut(|stack| stack.push(context));
+    stack(|stack| stack.push(context));
 }
 
 fn pop() -> Outcome<Handle> {
-    CURRENT
-        .with_borrow_mut(Vec::pop)
-        .ok_or(Code::INVALID_CONTEXT)
+    stack(Vec::pop).ok_or(Code::INVALID_CONTEXT)
 }
 
 fn create(device: c_int, flags: c_uint) -> Outcome<Handle> {
@@ -62,7 +60,7 @@ driver_api! {
         if context != 0 {
             with(|driver| driver.context(context).map(|_| ()))?;
         }
-        CURRENT.with_borrow_mut(|stack| {
+        stack(|stack| {
             stack.pop();
             if context != 0 {
                 stack.push(context);
@@ -178,7 +176,7 @@ fn destroy(context: Handle) -> Outcome {
         driver.contexts.remove(&context);
         Ok(stored)
     })?;
-    CURRENT.with_borrow_mut(|stack| {
+    stack(|stack| {
         if stack.last() == Some(&context) {
             stack.pop();
         }

@@ -1,6 +1,7 @@
 //! Contexts: which is current, and how they begin and end.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 
 use super::Driver;
 use crate::code::{Code, Outcome};
@@ -8,14 +9,20 @@ use crate::objects::Handle;
 use crate::objects::context::{AtEnd, Context};
 
 thread_local! {
-    /// The stack of current contexts of this thread.
-    pub(crate) static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+    /// The stack of current contexts of this thread. It is not dropped: a program may free memory
+    /// when it exits, by what C++ calls after the thread's own values are gone.
+    static CURRENT: ManuallyDrop<RefCell<Vec<Handle>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// The current context of this thread; 0 if there is none, or if the thread has all but ended.
+/// Changes the stack of current contexts of this thread, or reads it.
+pub(crate) fn stack<T>(change: impl FnOnce(&mut Vec<Handle>) -> T) -> T {
+    CURRENT.with(|stack| change(&mut stack.borrow_mut()))
+}
+
+/// The current context of this thread; 0 if there is none.
 pub(crate) fn current() -> Handle {
-    let found = CURRENT.try_with(|stack| stack.borrow().last().copied());
-    found.ok().flatten().unwrap_or(0)
+    stack(|stack| stack.last().copied()).unwrap_or(0)
 }
 
 impl Driver {

@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::context::CURRENT;
+use super::context::stack;
 use super::{Driver, is_device_address, with};
 use crate::caller;
 use crate::code::{Code, Outcome};
@@ -304,10 +304,10 @@ pub(crate) fn run() -> Outcome {
 /// more threads, it is called on this one.
 fn call_aside(key: StreamKey, call: HostCall) {
     let make = move || {
-        let own = CURRENT.replace(vec![key.context]);
+        let own = stack(|stack| std::mem::replace(stack, vec![key.context]));
         // SAFETY: the program gave the function for this call, which one thread makes.
         caller::as_stream(|| unsafe { call.make() });
-        CURRENT.set(own);
+        stack(|stack| *stack = own);
         with(|driver| {
             driver.called(key);
             Ok(())
