@@ -98,7 +98,7 @@ fn a_file_says_what_it_needs() {
     ");
     let strange = SAXPY.replace(
         "fma.rn.f32 %f4, %f1, %f2, %f3;",
-        "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];",
+        "tcgen05.fence::before_thread_sync;",
     );
     insta::assert_snapshot!(emulate(&strange, &[]), @r"
     FOLDER/saxpy.ptx for sm_80
@@ -109,7 +109,7 @@ fn a_file_says_what_it_needs() {
     saxpy   8, 8, 4, 4                0      0  agree
 
     1 instruction not supported, a fault where a thread reaches it:
-      line 26 of `saxpy`: instruction `tex` (in `tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}]`)
+      line 26 of `saxpy`: instruction `tcgen05` (in `tcgen05.fence::before_thread_sync`)
     Lacking
     ");
 }

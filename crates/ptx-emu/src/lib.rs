@@ -144,6 +144,7 @@ mod polls;
 mod position;
 mod printed;
 mod printf;
+mod products;
 mod read;
 mod registers;
 mod request;
@@ -154,6 +155,7 @@ mod special;
 mod spin;
 mod step;
 mod tally;
+mod tensor_map;
 mod turn;
 mod unset_origin;
 mod unset_values;
@@ -172,8 +174,8 @@ pub use device_runtime::{Provider, provider};
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
     Access, AccessKind, EarlyExit, Fault, FaultKind, FaultPlace, ImageAccess, ImageProblem,
-    KnownFaults, LaunchError, Lifetime, Location, ProgramFault, RaceAccess, RaceBetween, Stray,
-    ThreadId, UnsetUse, UnsupportedFault, Waiting, WidenedLoad,
+    KnownFaults, LaunchError, Lifetime, Location, ProductProblem, ProgramFault, RaceAccess,
+    RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting, WidenedLoad,
 };
 pub use image::{AddressMode, Channel, Image, ImageKind, Sampler};
 pub use machine::{InvalidCopy, LoadedModule, Machine};
@@ -185,3 +187,4 @@ pub use names::{parameter_types, readable_name, short_name};
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};
+pub use tensor_map::{MAX_RANK, TensorElement, TensorMap};

@@ -588,6 +588,9 @@ impl<'a> BlockRunner<'a> {
         if warp.copies.is_some() || self.block.shared.claims.is_some() {
             self.end_copies(warp, active)?;
         }
+        if self.launch.exchange.bulk && warp.live == active {
+            self.end_products(warp, warp.groups[group].pc)?;
+        }
         let group_state = &mut warp.groups[group];
         let furthest = match group_state.frame {
             0 => group_state.way.end(group_state.pc),

@@ -8,9 +8,13 @@ use ptx::RegClass;
 use crate::frame::{Constant, FunctionCode};
 use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
+use crate::memory::tile::Tile;
+use crate::memory::update::AtomicOp;
 use crate::polls::{Parked, Spin};
+use crate::products::Products;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 use crate::tally::InstructionInfo;
+use crate::tensor_map::TensorElement;
 
 /// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
 /// its warp could run gives way to them: it may be waiting for what they do.
@@ -148,7 +152,10 @@ pub(crate) struct AsyncQueues {
 #[derive(Clone, Debug)]
 pub(crate) struct BulkStore {
     pub(crate) copy: BulkCopy,
-    pub(crate) data: Option<Box<[u32]>>,
+    pub(crate) tile: Tile,
+    /// The update of global memory, of a reduction.
+    pub(crate) update: Option<(AtomicOp, TensorElement)>,
+    pub(crate) data: Option<Box<[u8]>>,
     /// The bytes of it that are not set, and come from global memory.
     pub(crate) unset: Vec<u64>,
 }
@@ -272,6 +279,8 @@ pub(crate) struct Warp {
     pub(crate) local: LaneMemory,
     pub(crate) params: LaneMemory,
     pub(crate) copies: Option<Box<AsyncQueues>>,
+    /// Those of its warpgroup that it takes part in; `None` before the first.
+    pub(crate) products: Option<Box<Products>>,
     /// The constants of the kernel's frame are in place.
     pub(crate) has_constants: bool,
     /// Lanes that ran last, and the polling instructions that they have executed since they were
@@ -302,6 +311,7 @@ impl Warp {
         self.local.clear();
         self.params.clear();
         self.copies = None;
+        self.products = None;
         self.chosen = 0;
         self.ahead = 0;
         self.lane_splits = 0;

@@ -3,9 +3,10 @@
 
 use super::{GlobalRegion, Region};
 use crate::check::race::LINE;
-use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, Stop};
+use crate::fault::{AccessKind, FaultKind, Location, ProductProblem, RaceAccess, Stop};
 use crate::memory::claims::{BulkCopy, Claim, Claims};
 use crate::memory::shared::SharedMemory;
+use crate::memory::tile::bytes_of;
 use crate::memory::{Words, byte_mask};
 use crate::registers::{LANES, lanes};
 use crate::request::{Request, Span};
@@ -45,7 +46,7 @@ impl BlockRunner<'_> {
 
     /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's;
     /// `warp` executes the access.
-    pub(super) fn check_claims(
+    pub(crate) fn check_claims(
         &self,
         warp: &Warp,
         memory: &SharedMemory,
@@ -114,6 +115,21 @@ impl BlockRunner<'_> {
                 "{access} at {location}, where an mbarrier object is (at {barrier}): only `mbarrier` instructions may access it"
             );
             let kind = FaultKind::InvalidBarrier { reason };
+            return self.fault(request.thread(lane), request.pc, kind);
+        }
+        if request.kind != AccessKind::Load
+            && let Some((of_warp, pc)) = claims.factor_at(offset, width)
+        {
+            let product = self.started(AccessKind::Load, of_warp, 0, pc);
+            let access = request.access();
+            let reason = format!(
+                "{access} at {location}, which the `wgmma.mma_async` at {} ({}) may still read: its warpgroup has not waited for it (`wgmma.wait_group`)",
+                product.place, product.thread
+            );
+            let kind = FaultKind::Product {
+                problem: ProductProblem::UnderWay,
+                reason,
+            };
             return self.fault(request.thread(lane), request.pc, kind);
         }
         let started = |kind, of_warp, of_lane, pc| self.started(kind, of_warp, of_lane, pc);
@@ -199,24 +215,24 @@ impl BlockRunner<'_> {
     }
 
     /// Checks that what one lane's copy reads, as it arrives, is what was there where it was
-    /// started: `data`, in words.
+    /// started: `data`.
     pub(crate) fn check_source(
         &self,
         request: &Request,
         region: &mut GlobalRegion,
-        data: &[u32],
+        data: &[u8],
     ) -> Result<(), Stop> {
         if !self.launch.sanitize.races {
             return Ok(());
         }
         let lane = request.mask.trailing_zeros() as usize;
         let start = request.addresses[lane] - region.base();
-        let now = words(region, start, request.width);
-        let Some(word) = now.zip(data).position(|(now, before)| now != *before) else {
+        let now = bytes_of(region, start, request.width);
+        let Some(byte) = now.iter().zip(data).position(|(now, before)| now != before) else {
             return Ok(());
         };
-        let offset = start + 4 * word as u64;
-        let granules = self.granules(offset, 4);
+        let offset = start + byte as u64;
+        let granules = self.granules(offset, 1);
         let stores = granules.filter_map(|granule| {
             let line = region.line(granule / LINE, GlobalRegion::epoch(self))?;
             line.stores(granule % LINE).first().copied()

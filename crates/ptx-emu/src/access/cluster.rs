@@ -91,7 +91,7 @@ impl BlockRunner<'_> {
     }
 
     /// Checks that the block of that rank has started and has not ended.
-    fn check_alive(&self, request: &Request, rank: usize) -> Result<(), Stop> {
+    pub(crate) fn check_alive(&self, request: &Request, rank: usize) -> Result<(), Stop> {
         let lifetime = if self.cluster.ended[rank] {
             Lifetime::HasEnded
         } else if self.launch.sanitize.races && !self.block.has_met_cluster {

@@ -304,6 +304,7 @@ impl Builder {
             self.push(inst, mark);
         }
         self.settle_strengths(entry as usize, &mut facts, &mut function);
+        instructions::watch(&mut self.code.insts[entry as usize..], &facts);
         let source = body.function();
         let stay = stay_together(&facts, source.is_kernel);
         for (mark, stays) in self.marks[entry as usize..].iter_mut().zip(stay) {

@@ -101,13 +101,16 @@ pub enum FaultKind {
         /// The bytes that it copies, in shared memory.
         location: Location,
     },
-    /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
+    /// An access by the asynchronous proxy to what ordinary instructions have stored, with no fence
+    /// between the two.
     #[error(
-        "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `bulk_copy::{}` stands between (in PTX `fence.proxy.async`)",
+        "{by}'s {copy}: an ordinary instruction has stored to {location}, and no `bulk_copy::{}` stands between (in PTX `fence.proxy.async`)",
         proxy_fence(location)
     )]
     MissingProxyFence {
-        /// The copy.
+        /// The accessor: a bulk copy, or an instruction.
+        by: &'static str,
+        /// Its access.
         copy: Access,
         /// The bytes that it may not see.
         location: Location,
@@ -115,6 +118,14 @@ pub enum FaultKind {
     /// A copy of a size that there is not, or that reports wrongly.
     #[error("{reason}")]
     InvalidCopy {
+        /// The rule that it breaks.
+        reason: String,
+    },
+    /// A product of a warpgroup (`wgmma`) that breaks a rule.
+    #[error("{reason}")]
+    Product {
+        /// The kind of the rule.
+        problem: ProductProblem,
         /// The rule that it breaks.
         reason: String,
     },
@@ -339,6 +350,7 @@ impl FaultKind {
             | Self::CopyUnderWay { .. }
             | Self::CopyNotAwaited { .. }
             | Self::MissingProxyFence { .. }
+            | Self::Product { .. }
             | Self::PartialBarrier { .. }
             | Self::DivergentBarrier { .. }
             | Self::InvalidBarrier { .. }
@@ -385,6 +397,7 @@ impl FaultKind {
             Self::CopyNotAwaited { .. } => "copy under way at the end",
             Self::MissingProxyFence { .. } => "missing proxy fence",
             Self::InvalidCopy { .. } => "invalid copy",
+            Self::Product { problem, .. } => problem.name(),
             Self::Image { problem, .. } => problem.name(),
             Self::BlockNotAlive { .. } => "shared memory of a block that may not be alive",
             Self::NotShared { .. } => "not an address in shared memory",
@@ -405,6 +418,28 @@ impl FaultKind {
             Self::Assertion { .. } => "failed assertion",
             Self::Breakpoint => "breakpoint",
             Self::IllegalInstruction { .. } => "illegal instruction",
+        }
+    }
+}
+
+/// The rules that a product of a warpgroup may break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProductProblem {
+    /// Its registers or its shared memory are accessed before the wait for it.
+    UnderWay,
+    /// No `wgmma.fence` orders its registers behind other accesses to them.
+    NotFenced,
+    /// Not a whole warpgroup executes it, or not with the same operands.
+    Invalid,
+}
+
+impl ProductProblem {
+    fn name(self) -> &'static str {
+        match self {
+            Self::UnderWay => "product under way",
+            Self::NotFenced => "missing wgmma fence",
+            Self::Invalid => "invalid product",
         }
     }
 }

@@ -27,7 +27,7 @@ mod threads;
 
 pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
 pub use image::{ImageAccess, ImageProblem};
-pub use kind::FaultKind;
+pub use kind::{FaultKind, ProductProblem};
 pub use known::KnownFaults;
 pub use launch::LaunchError;
 pub(crate) use notes::FirstOf;

@@ -11,6 +11,7 @@ use crate::check::race::Strength;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
+use crate::memory::update::AtomicOp;
 use crate::memory::{byte_mask, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
@@ -18,28 +19,6 @@ use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Rule, Word, WordAccess};
 use crate::warp::Warp;
-
-/// The operation of an atomic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AtomicOp {
-    /// Integer (wrapping) or floating addition (rounded to nearest).
-    Add,
-    /// Minimum, signed or not by the type.
-    Min,
-    /// Maximum, signed or not by the type.
-    Max,
-    And,
-    Or,
-    Xor,
-    /// Exchange.
-    Exch,
-    /// Compare with `b`, swap in `c`.
-    Cas,
-    /// `old >= b ? 0 : old + 1`.
-    Inc,
-    /// `old == 0 || old > b ? b : old - 1`.
-    Dec,
-}
 
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
@@ -302,14 +281,14 @@ impl Atomic {
 
 /// A read-modify-write of one location.
 #[derive(Clone, Copy, Debug)]
-struct Update {
+pub(crate) struct Update {
     op: AtomicOp,
     ty: ScalarType,
 }
 
 impl Update {
     /// `None` if the ISA has no such operation on the type, or it is not modelled.
-    fn new(op: AtomicOp, ty: ScalarType) -> Option<Self> {
+    pub(super) fn new(op: AtomicOp, ty: ScalarType) -> Option<Self> {
         use AtomicOp::*;
         use ScalarType::*;
         let is_modelled = match op {
@@ -320,6 +299,11 @@ impl Update {
             Inc | Dec => ty == U32,
         };
         is_modelled.then_some(Self { op, ty })
+    }
+
+    /// Bytes of the location.
+    pub(super) fn bytes(self) -> u32 {
+        self.ty.bytes()
     }
 
     /// The kind of update, a bit, if updates of this kind give the same in any order.
@@ -360,7 +344,7 @@ impl Update {
 
     /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on
     /// as they are.
-    fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
+    pub(super) fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
         use ScalarType::*;
         let new = match self.op {
             AtomicOp::Add => match self.ty {

@@ -1,5 +1,5 @@
-//! Hints about caches, which change no value: `prefetch`, `prefetchu`, `applypriority`,
-//! `createpolicy`.
+//! Hints about caches, that of tensor maps too, which change no value: `prefetch`, `prefetchu`,
+//! `applypriority`, `createpolicy`.
 
 use ptx::{ScalarType, Space};
 
@@ -15,7 +15,7 @@ pub(super) fn prefetch(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
     let space = r.space().unwrap_or(Space::Generic);
     // The level is a hint, and so is the priority behind it.
-    if !(r.has("L1") || r.has("L2")) {
+    if !(r.has("L1") || r.has("L2") || r.has("tensormap")) {
         r.done()?;
     }
     r.operands(1)?;

@@ -279,7 +279,12 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         if launch.sanitize.races {
             runner.check_load(&load, &mut region, &span)?;
         }
-        runner.check_source(&load, &mut region, &copy.data)?;
+        let before: Vec<u8> = copy
+            .data
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        runner.check_source(&load, &mut region, &before)?;
         for (at, word) in (0..copy.src_bytes).step_by(4).zip(&mut data) {
             let offset = copy.src - buffer.base + u64::from(at);
             *word = region.load(lane, offset, 4) & byte_mask((copy.src_bytes - at).min(4));

@@ -17,6 +17,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let (mut acquires, mut releases) = (true, true);
     let device = if r.opcode == "membar" {
         r.need("level", &[("cta", false), ("gl", true), ("sys", true)])?
+    } else if r.has("tensormap::generic") {
+        return tensor_maps(r);
     } else if let Some(fence) = proxy(r)? {
         return other(fence);
     } else {
@@ -38,6 +40,26 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         device,
         acquires,
         releases,
+    })
+}
+
+/// `fence.proxy.tensormap::generic`: maps are read as they are, so that it orders as other fences
+/// do.
+fn tensor_maps(r: &mut Reader) -> Read<Op> {
+    r.has("proxy");
+    let acquires = r.need("order", &[("acquire", true), ("release", false)])?;
+    let device = r.scope().ok_or_else(|| r.missing("scope"))?;
+    r.operands(if acquires { 2 } else { 0 })?;
+    if acquires {
+        r.address(Space::Generic)?;
+        r.constant()?;
+    }
+    r.function.orders_blocks |= device;
+    r.exchange.orders = true;
+    other(Fence {
+        device,
+        acquires,
+        releases: !acquires,
     })
 }
 

@@ -12,7 +12,7 @@
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
 //! | `narrow` | conversions to 8 bits and back, to tf32, packed |
 //! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
-//! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
+//! | `copy`, `bulk`, `tensor` | asynchronous copies, of a thread, in bulk, of tiles of tensors |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster` | barrier and addresses of the cluster |
 //! | `warp_wide`, `party`, `together` | operations of all lanes; these lanes; how they come together |
@@ -54,6 +54,7 @@ pub(crate) mod party;
 mod store_async;
 mod surface;
 mod system_call;
+mod tensor;
 mod texture;
 mod together;
 mod video;
@@ -69,6 +70,8 @@ use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Facts;
 use crate::unset_values::shadows::Shadow;
 use crate::warp::{Frame, Warp};
+use matrix::Watch;
+pub(crate) use matrix::watch;
 use party::Together;
 
 /// A decoded instruction, as its family describes it.
@@ -179,6 +182,8 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "movmatrix" => matrix::move_matrix(r),
         "mma" => matrix::mma(r),
         "wmma" => matrix::wmma(r),
+        "wgmma" => matrix::wgmma(r),
+        "setmaxnreg" => matrix::set_registers(r),
         "activemask" => warp_wide::active_mask(r),
         "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),
         "nanosleep" => control::sleep(r),
@@ -229,6 +234,9 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
     if !r.has("async") {
         return Err(r.missing("`.async`"));
     }
+    if r.has("reduce") {
+        return bulk::reduce(r);
+    }
     if r.has("mbarrier") {
         return copy::arrive_behind(r);
     }
@@ -256,10 +264,12 @@ impl Execute for Unsupported {
     }
 }
 
-/// An instruction with operands that are sums, which it computes first.
+/// An instruction with something to do first: operands that are sums, or to look at what products
+/// of a warpgroup have.
 #[derive(Debug)]
 struct AfterSums {
     sums: Box<[Sum]>,
+    watch: Option<Watch>,
     op: Op,
 }
 
@@ -267,6 +277,9 @@ impl Execute for AfterSums {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         for sum in &self.sums {
             sum.compute(&mut warp.registers, at.active);
+        }
+        if let Some(watch) = &self.watch {
+            watch.note(runner, warp, at)?;
         }
         match &self.op {
             Op::Apply { apply, o } => {
@@ -283,7 +296,7 @@ impl Execute for AfterSums {
                 Ok(Next::Step)
             }
             Op::Other(op) => op.execute(runner, warp, at),
-            // A branch has no values as operands, so no sum precedes it.
+            // A branch has no values as operands, so nothing precedes it.
             Op::Branch { .. } => unreachable!("a branch after sums"),
         }
     }
@@ -335,8 +348,21 @@ impl AfterSums {
         if sums.is_empty() {
             return op;
         }
-        let sums = sums.into();
-        Op::Other(Box::new(AfterSums { sums, op }))
+        Op::Other(Box::new(AfterSums {
+            sums: sums.into(),
+            watch: None,
+            op,
+        }))
+    }
+
+    /// Puts the operation behind a look at its registers.
+    fn wrap(op: &mut Op, watch: Watch) {
+        let inner = std::mem::replace(op, Op::Branch { target: 0 });
+        *op = Op::Other(Box::new(AfterSums {
+            sums: Box::default(),
+            watch: Some(watch),
+            op: inner,
+        }));
     }
 }
 

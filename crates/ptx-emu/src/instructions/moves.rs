@@ -14,7 +14,7 @@ use crate::registers::{
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
-use crate::unset_values::facts::{Company, Rule};
+use crate::unset_values::facts::{Company, RegisterUse, Rule};
 use crate::warp::Warp;
 
 /// `mov`.
@@ -146,6 +146,7 @@ fn mov_one<'a>(
         });
     }
     let src = r.value(s, ty, Width::Exact)?;
+    r.facts.registers = RegisterUse::Copy;
     let apply: Apply = match class_of(ty) {
         RegClass::Pred => mov_pred,
         RegClass::B16 => lane_loop!(map1, |a: u16| a),

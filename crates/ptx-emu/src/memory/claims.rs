@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::check::race::LaneClocks;
 use crate::check::writes::Bits;
+use crate::memory::tile::Tile;
 
 /// The claims on the shared memory of a block. Offsets are in bytes from its start.
 #[derive(Debug, Default)]
@@ -23,10 +24,29 @@ pub(crate) struct Claims {
     pub(crate) barriers: BTreeMap<u64, Mbarrier>,
     /// Bulk copies into this memory that are under way, in the order of their start.
     pub(crate) arriving: Vec<BulkLoad>,
+    /// The memory that products under way read.
+    factors: Vec<Factors>,
+    /// How many of those read a unit of 16 bytes, by its number; empty while there were none.
+    readers: Vec<u32>,
     /// Another block of the cluster has completed a phase of an object, so that waits for it may
     /// end.
     pub(crate) completed_by_other: bool,
 }
+
+/// The shared memory that a warp's part of a product reads.
+#[derive(Debug)]
+struct Factors {
+    warp: usize,
+    /// The product among those of the warp.
+    number: u64,
+    /// Position of the instruction.
+    pc: u32,
+    /// The starts of units of [`FACTOR_UNIT`] bytes.
+    units: Vec<u64>,
+}
+
+/// Bytes of a unit in which products read.
+const FACTOR_UNIT: u64 = 16;
 
 /// An object of `mbarrier` (PTX ISA, "mbarrier object").
 #[derive(Clone, Debug)]
@@ -68,13 +88,16 @@ impl Mbarrier {
 #[derive(Debug)]
 pub(crate) struct BulkLoad {
     pub(crate) copy: BulkCopy,
-    pub(crate) data: Box<[u32]>,
+    pub(crate) tile: Tile,
+    pub(crate) data: Box<[u8]>,
+    /// The data is what global memory holds, not rounded.
+    pub(crate) is_as_read: bool,
 }
 
 /// A bulk copy of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BulkCopy {
-    /// Address in global memory.
+    /// Address in global memory, of the first row of a tile.
     pub(crate) global: u64,
     /// Offset in the block's shared memory.
     pub(crate) shared: u64,
@@ -130,10 +153,61 @@ impl Claims {
     #[inline]
     pub(crate) fn keeps(&self, offset: u64, bytes: u64, writes: bool) -> bool {
         if writes {
-            self.unwritable.touches(offset, bytes)
+            self.unwritable.touches(offset, bytes) || self.reads_of(offset, bytes)
         } else {
             self.unreadable.touches(offset, bytes)
         }
+    }
+
+    /// Claims, for a product of a warp, what it reads.
+    pub(crate) fn claim_factors(&mut self, (warp, number, pc): (usize, u64, u32), units: Vec<u64>) {
+        for unit in &units {
+            let index = (unit / FACTOR_UNIT) as usize;
+            if self.readers.len() <= index {
+                self.readers.resize(index + 1, 0);
+            }
+            self.readers[index] += 1;
+        }
+        self.factors.push(Factors {
+            warp,
+            number,
+            pc,
+            units,
+        });
+    }
+
+    /// A warp's products up to that of a number are done.
+    pub(crate) fn end_factors(&mut self, warp: usize, number: u64) {
+        let Self {
+            factors, readers, ..
+        } = self;
+        factors.retain(|each| {
+            let is_done = each.warp == warp && each.number <= number;
+            if is_done {
+                for unit in &each.units {
+                    readers[(unit / FACTOR_UNIT) as usize] -= 1;
+                }
+            }
+            !is_done
+        });
+    }
+
+    /// True if a product reads something of a range.
+    fn reads_of(&self, offset: u64, bytes: u64) -> bool {
+        !self.factors.is_empty()
+            && (offset / FACTOR_UNIT..(offset + bytes).div_ceil(FACTOR_UNIT)).any(|unit| {
+                self.readers
+                    .get(unit as usize)
+                    .is_some_and(|&count| count > 0)
+            })
+    }
+
+    /// The warp and the position of a product that reads something of a range.
+    pub(crate) fn factor_at(&self, offset: u64, bytes: u64) -> Option<(usize, u32)> {
+        let meets = |unit: &u64| *unit < offset + bytes && offset < unit + FACTOR_UNIT;
+        let reads = |each: &&Factors| each.units.iter().any(meets);
+        let found = self.factors.iter().find(reads)?;
+        Some((found.warp, found.pc))
     }
 
     /// Notes a store by an ordinary instruction.

@@ -18,6 +18,8 @@ pub(crate) mod global;
 pub(crate) mod heap;
 pub(crate) mod lanes;
 pub(crate) mod shared;
+pub(crate) mod tile;
+pub(crate) mod update;
 
 use ptx::{FunctionId, Space};
 
@@ -64,6 +66,13 @@ pub(crate) fn in_cluster(offset: u64, rank: u32) -> u64 {
 pub(crate) fn rank_of(address: u64) -> (Option<u32>, u64) {
     let rank = (address / CLUSTER_STEP).checked_sub(1);
     (rank.map(|rank| rank as u32), address % CLUSTER_STEP)
+}
+
+/// The place in shared memory of what has this address without swizzle: the number of a 16-byte
+/// unit in its row of `1 << units` of them is combined with that of the 128-byte line (PTX ISA,
+/// "Swizzling Modes").
+pub(crate) fn swizzled(address: u64, units: u32) -> u64 {
+    address ^ (address >> 7 & ((1 << units) - 1)) << 4
 }
 
 /// The address of a function.

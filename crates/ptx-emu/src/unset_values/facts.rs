@@ -63,6 +63,17 @@ pub(crate) enum LoadsOwn {
     Yes,
 }
 
+/// The use that an instruction makes of its registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RegisterUse {
+    #[default]
+    Access,
+    /// Copies one to another, or a number.
+    Copy,
+    /// Has them after it, until it is waited for: `wgmma.mma_async`.
+    Product,
+}
+
 /// The dealings of an instruction with other threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Company {
@@ -104,6 +115,8 @@ pub(crate) struct Facts {
     /// It reads a parameter of the launch.
     pub(crate) reads_launch: bool,
     pub(crate) makes: Makes,
+    /// The use that it makes of its registers, as products of a warpgroup see it.
+    pub(crate) registers: RegisterUse,
 }
 
 /// A word that threads share, as an instruction names it.

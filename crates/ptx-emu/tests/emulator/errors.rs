@@ -414,10 +414,10 @@ fn types_that_no_driver_loads() {
 #[test]
 fn what_is_not_modelled_is_a_value() {
     let texts = [
-        "wgmma.fence.sync.aligned;",
+        "tcgen05.fence::before_thread_sync;",
         "tex.grad.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}], {%r1, %r2}, {%r1, %r2};",
         "tex.2dms.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r0, %r1, %r2, %r3}];",
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0, %r1, %r2, %r3}, %d1, %d2, 1, 1, 1, 0, 0;",
+        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%r0, %r1, %r2, %r3}, %d1, %d2, %r1, 0, 1, 1, 1, 0, 0;",
         "suld.b.1d.b128.trap %r1, [%d1, {%r2}];",
         "sust.p.1d.b32.trap [%d1, {%r2}], %r1;",
         "txq.channel_order.b32 %r1, [%d1];",
@@ -451,8 +451,8 @@ fn what_is_not_modelled_is_a_value() {
         "atom.global.v2.f32.add {%r0, %r1}, [%d1], {%r2, %r3};",
         "red.async.relaxed.cluster.global.add.u32 [%d1], %r2;",
         "fence.proxy.alias;",
-        "cp.async.bulk.prefetch.L2.global [%d1], %r1;",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1], 16, [%r2], %h1;",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%d1, {%r1, %r2, %r3}], [%r2], {%h1};",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];",
         "mbarrier.arrive.noComplete.shared.b64 %d1, [%r1], 2;",
         "barrier.cluster.arrive.acquire;",
         "redux.sync.min.f32 %r1, %r2, -1;",

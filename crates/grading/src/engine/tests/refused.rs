@@ -164,7 +164,7 @@ fn plans_over_more_devices_than_the_case_has_are_refused() {
 #[test]
 fn what_the_emulated_device_does_not_know_is_undecided_there() {
     let lab_spec = lab_spec(MATADD);
-    let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
+    let body = "add.f32 %f3, %f1, %f2; tcgen05.fence::before_thread_sync;";
     let report = emulated(
         &lab_spec,
         &bundle(&lab_spec, &elementwise(body), record_sum),
@@ -173,7 +173,7 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
         panic!("{report:#?}")
     };
     assert!(
-        reason.contains("wgmma") && reason.ends_with("; grade it on a GPU"),
+        reason.contains("tcgen05") && reason.ends_with("; grade it on a GPU"),
         "{reason}"
     );
     // A submission takes nothing out of the total.
@@ -195,7 +195,7 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
     let Some(crate::report::Checks::NotMade { reason: why }) = &unmade.cases[0].checks else {
         panic!("{unmade:#?}")
     };
-    assert!(why.contains("wgmma"), "{why}");
+    assert!(why.contains("tcgen05"), "{why}");
 }
 
 /// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot

@@ -1,4 +1,5 @@
-//! Asynchronous copies in bulk, between global and shared memory: `cp.async.bulk`.
+//! Asynchronous copies in bulk, between global and shared memory: `cp.async.bulk`. The tiles of
+//! tensors are read in `tensor`.
 //!
 //! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for
 //! that (`mbarrier`). A copy to global memory belongs to a group of its thread: its source is read
@@ -12,26 +13,33 @@
 //! counts; of global memory, one by a warp that knows of the store, or whose block had heard of it
 //! from another.
 
-use std::sync::atomic::Ordering::Relaxed;
+mod checks;
+mod ends;
 
 use ptx::{ScalarType, Space};
 
-use crate::access::{GlobalRegion, Region, words};
-use crate::check::race::{LINE, Record};
+pub(super) use checks::check_proxy;
+use checks::{
+    BY, buffer, check_barrier, check_global_source, check_shared_source, of_bytes, of_row,
+};
+pub(super) use ends::arrive;
+use ends::{Commit, Wait};
+
+use super::tensor::{self, Coordinates};
 use crate::coalesce::SECTOR;
 use crate::counts::{GlobalTraffic, InstructionClass, SharedTraffic};
-use crate::fault::{AccessKind, FaultKind, Stop};
+use crate::fault::{AccessKind, FaultKind, Stop, Stray};
 use crate::memory::claims::{BulkCopy, BulkLoad, Claim};
-use crate::memory::global::Buffer;
-use crate::memory::shared::SharedMemory;
-use crate::memory::{Words, rank_of};
+use crate::memory::rank_of;
+use crate::memory::tile::{Tile, TileRow, bytes_of};
+use crate::memory::update::AtomicOp;
 use crate::read::{Read, Reader, other};
-use crate::registers::{Address, LANES, Row64, Slot, lanes};
+use crate::registers::{Address, LANES, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_origin::Origin;
+use crate::tensor_map::{TensorElement, TensorMap};
 use crate::unset_values::facts::Rule;
-use crate::warp::{BulkStore, CopyGroups, Warp};
+use crate::warp::{BulkStore, Warp};
 
 /// Addresses and sizes are multiples of this, in bytes.
 const UNIT: u32 = 16;
@@ -52,61 +60,179 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         return other(Wait { pending, only_read });
     }
     if r.has("prefetch") {
-        return Err(r.unsupported("modifier `.prefetch`"));
+        return prefetch(r);
     }
-    let (to, from) = (r.space(), r.space());
-    let is_load = match (to, from) {
-        (Some(Space::Shared | Space::SharedCluster), Some(Space::Global)) => true,
-        (Some(Space::Global), Some(Space::Shared)) => false,
-        _ => return Err(r.unsupported("spaces")),
-    };
-    let (completion, class) = if is_load {
-        ("mbarrier::complete_tx::bytes", InstructionClass::Load)
-    } else {
-        ("bulk_group", InstructionClass::Store)
-    };
-    r.class = class;
-    if !r.has(completion) {
-        return Err(r.missing(completion_name(is_load)));
+    let rank = tensor::rank(r)?;
+    match (r.space(), r.space()) {
+        (Some(to @ (Space::Shared | Space::SharedCluster)), Some(Space::Global)) => {
+            read_load(r, rank, to)
+        }
+        (Some(Space::Global), Some(Space::Shared)) => read_store(r, rank, None),
+        _ => Err(r.unsupported("spaces")),
     }
+}
+
+/// A copy to shared memory, of a tile if there are dimensions.
+fn read_load(r: &mut Reader, rank: Option<usize>, to: Space) -> Read<Op> {
+    (r.class, r.rule) = (InstructionClass::Load, Rule::Strict);
+    if !r.has("mbarrier::complete_tx::bytes") {
+        return Err(r.missing("`.mbarrier::complete_tx::bytes`"));
+    }
+    let is_multicast = r.has("multicast::cluster");
     let policies = usize::from(r.has("L2::cache_hint"));
-    r.operands(3 + usize::from(is_load) + policies)?;
-    let dst = r.address(to.unwrap_or(Space::Generic))?;
-    let src = r.address(from.unwrap_or(Space::Generic))?;
-    let bytes = r.src(ScalarType::U32)?;
-    let barrier = if is_load {
-        Some(r.address(Space::SharedCluster)?)
+    if rank.is_some() {
+        r.has("tile");
+    }
+    let count = 3 + usize::from(rank.is_none()) + usize::from(is_multicast) + policies;
+    r.operands(count)?;
+    let shared = r.address(to)?;
+    let source = source(r, rank)?;
+    let barrier = Some(r.address(Space::SharedCluster)?);
+    let targets = if is_multicast {
+        Some(r.src(ScalarType::U16)?)
     } else {
         None
     };
-    r.function.note_access(Space::Shared, 4);
+    issue(r, shared, source, barrier, targets, None)
+}
+
+/// A copy, or a reduction, to global memory, of a tile if there are dimensions. Its spaces are
+/// taken already.
+fn read_store(r: &mut Reader, rank: Option<usize>, update: Option<AtomicOp>) -> Read<Op> {
+    (r.class, r.rule) = (InstructionClass::Store, Rule::Strict);
+    if !r.has("bulk_group") {
+        return Err(r.missing("`.bulk_group`"));
+    }
+    let policies = usize::from(r.has("L2::cache_hint"));
+    if rank.is_some() {
+        r.has("tile");
+    }
+    r.operands(2 + usize::from(rank.is_none()) + policies)?;
+    let Some(rank) = rank else {
+        let global = r.address(Space::Global)?;
+        let shared = r.address(Space::Shared)?;
+        let bytes = r.src(ScalarType::U32)?;
+        return issue(
+            r,
+            shared,
+            Source::Plain { global, bytes },
+            None,
+            None,
+            update,
+        );
+    };
+    let tile = Source::Tile(Coordinates::read(r, rank)?);
+    let shared = r.address(Space::Shared)?;
+    issue(r, shared, tile, None, None, update)
+}
+
+/// `cp.reduce.async.bulk`; `.async` is taken already.
+pub(super) fn reduce(r: &mut Reader) -> Read<Op> {
+    if !r.has("bulk") {
+        return Err(r.missing("`.bulk`"));
+    }
+    let Some(rank) = tensor::rank(r)? else {
+        return Err(r.unsupported("modifier `.reduce` without `.tensor`"));
+    };
+    if (r.space(), r.space()) != (Some(Space::Global), Some(Space::Shared)) {
+        return Err(r.unsupported("spaces"));
+    }
+    let op = r.need(
+        "operation",
+        &[
+            ("add", AtomicOp::Add),
+            ("min", AtomicOp::Min),
+            ("max", AtomicOp::Max),
+            ("inc", AtomicOp::Inc),
+            ("dec", AtomicOp::Dec),
+            ("and", AtomicOp::And),
+            ("or", AtomicOp::Or),
+            ("xor", AtomicOp::Xor),
+        ],
+    )?;
+    r.function.note_access(Space::Global, 4);
+    read_store(r, Some(rank), Some(op))
+}
+
+/// `cp.async.bulk.prefetch`, a hint.
+fn prefetch(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let rank = tensor::rank(r)?;
+    r.has("tile");
+    if !(r.has("L2") && r.space() == Some(Space::Global)) {
+        return Err(r.missing("`.L2.global`"));
+    }
+    let policies = usize::from(r.has("L2::cache_hint"));
+    let least = 1 + usize::from(rank.is_none()) + policies;
+    r.operands(least)?;
+    match rank {
+        Some(rank) => {
+            Coordinates::read(r, rank)?;
+        }
+        None => {
+            r.address(Space::Global)?;
+            r.src(ScalarType::U32)?;
+        }
+    }
+    other(Hint)
+}
+
+/// The next operands as what a copy to shared memory is of.
+fn source(r: &mut Reader, rank: Option<usize>) -> Read<Source> {
+    if let Some(rank) = rank {
+        return Ok(Source::Tile(Coordinates::read(r, rank)?));
+    }
+    let global = r.address(Space::Global)?;
+    let bytes = r.src(ScalarType::U32)?;
+    Ok(Source::Plain { global, bytes })
+}
+
+fn issue(
+    r: &mut Reader,
+    shared: Address,
+    source: Source,
+    barrier: Option<Address>,
+    targets: Option<Slot>,
+    update: Option<AtomicOp>,
+) -> Read<Op> {
+    // Elements of a tile may have any size.
+    let narrowest = if matches!(source, Source::Tile(_)) {
+        1
+    } else {
+        4
+    };
+    r.function.note_access(Space::Shared, narrowest);
     r.exchange.bulk = true;
-    let (shared, global) = if is_load { (dst, src) } else { (src, dst) };
     other(Issue {
         shared,
-        global,
-        bytes,
+        source,
         barrier,
+        targets,
+        update,
         tally: r.function.tally(),
     })
 }
 
-fn completion_name(is_load: bool) -> &'static str {
-    if is_load {
-        "`.mbarrier::complete_tx::bytes`"
-    } else {
-        "`.bulk_group`"
-    }
+/// The end of a copy in global memory.
+#[derive(Debug)]
+enum Source {
+    /// Consecutive bytes.
+    Plain { global: Address, bytes: Slot },
+    /// A tile of a tensor.
+    Tile(Coordinates),
 }
 
 /// Starts a copy.
 #[derive(Debug)]
 struct Issue {
     shared: Address,
-    global: Address,
-    bytes: Slot,
+    source: Source,
     /// Where a copy to shared memory reports; none of a copy to global memory.
     barrier: Option<Address>,
+    /// The ranks, a bit each, of the blocks of the cluster that get a copy.
+    targets: Option<Slot>,
+    /// The update of global memory, of a reduction.
+    update: Option<AtomicOp>,
     tally: u32,
 }
 
@@ -114,19 +240,30 @@ impl Execute for Issue {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let registers = &warp.registers;
         let shared = registers.addresses(&self.shared);
-        let global = registers.addresses(&self.global);
         let barrier = self.barrier.as_ref().map(|a| registers.addresses(a));
         for lane in lanes(at.active) {
+            let (tile, map) = match &self.source {
+                Source::Plain { global, bytes } => {
+                    let address = warp.registers.addresses(global)[lane];
+                    let bytes = warp.registers.lane(*bytes, lane) as u32;
+                    (Tile::plain(address, bytes), None)
+                }
+                Source::Tile(named) => {
+                    let stores = barrier.is_none();
+                    let (tile, map) = named.tile(runner, warp, (lane, at.pc), stores)?;
+                    (tile, Some(map))
+                }
+            };
             let copy = BulkCopy {
-                global: global[lane],
+                global: tile.rows.first().map_or(0, |row| row.global),
                 shared: shared[lane],
-                bytes: warp.registers.lane(self.bytes, lane) as u32,
+                bytes: tile.bytes,
                 barrier: barrier.map_or(0, |barrier| barrier[lane]),
                 pc: at.pc,
                 warp: warp.index,
                 lane,
             };
-            self.start(runner, warp, copy)?;
+            self.start(runner, warp, copy, (tile, map))?;
         }
         Ok(Next::Step)
     }
@@ -137,82 +274,136 @@ impl Execute for Issue {
 }
 
 impl Issue {
-    fn start(&self, runner: &mut BlockRunner, warp: &mut Warp, copy: BulkCopy) -> Result<(), Stop> {
-        let is_load = self.barrier.is_some();
+    fn start(
+        &self,
+        runner: &mut BlockRunner,
+        warp: &mut Warp,
+        copy: BulkCopy,
+        (tile, map): (Tile, Option<TensorMap>),
+    ) -> Result<(), Stop> {
         let thread = warp.thread(copy.lane);
+        let is_load = self.barrier.is_some();
         if !copy.bytes.is_multiple_of(UNIT) {
             let bytes = copy.bytes;
             let reason = format!("a bulk copy of {bytes} bytes: the size must be a multiple of 16");
             return Err(runner.fault(thread, copy.pc, FaultKind::InvalidCopy { reason }));
         }
-        if is_load
-            && [copy.shared, copy.barrier]
-                .map(rank_of)
-                .iter()
-                .any(|at| at.0.is_some())
-        {
-            let reason = "a bulk copy to the shared memory of another block";
-            return Err(runner.unsupported(thread, copy.pc, reason));
-        }
-        let (load, store) = if is_load {
-            (copy.global, copy.shared)
+        let (kind, other_kind) = if is_load {
+            (AccessKind::Store, AccessKind::Load)
         } else {
-            (copy.shared, copy.global)
+            (AccessKind::Load, AccessKind::Store)
         };
-        let (load, store) = ([load; LANES], [store; LANES]);
-        for (kind, addresses) in [(AccessKind::Load, &load), (AccessKind::Store, &store)] {
-            let mask = 1 << copy.lane;
-            let whole = Request::weak(kind, addresses, mask, UNIT, copy.pc, warp.index);
-            let is_shared = (kind == AccessKind::Store) == is_load;
-            let shared = is_shared.then_some(&runner.block.shared);
-            runner.check_alignment(&whole, &Span::of(addresses, mask, UNIT), shared)?;
+        let alignment = map.map_or(UNIT, |_| tensor::TILE_ALIGN);
+        self.check_alignment(runner, &copy, (kind, rank_of(copy.shared).1, alignment))?;
+        if map.is_none() {
+            self.check_alignment(runner, &copy, (other_kind, copy.global, UNIT))?;
         }
+        let update = self.update.zip(map.map(|map| map.element));
+        if let Some((op, element)) = update
+            && tensor::update(op, element).is_none()
+        {
+            let reason = format!("a reduction of a tensor of {element:?}");
+            return Err(runner.unsupported(thread, copy.pc, &reason));
+        }
+        let targets = self.targets(runner, warp, &copy)?;
         if is_load {
-            check_barrier(runner, thread, &copy)?;
+            for &target in &targets {
+                check_barrier(runner, thread, &copy, target)?;
+            }
         }
         if copy.bytes == 0 {
             return Ok(());
         }
-        let mut ours = of(&copy, AccessKind::Load, &load);
-        if is_load {
-            check_global_source(runner, &ours)?;
-            ours = of(&copy, AccessKind::Store, &store);
-        }
-        let span = Span::of(ours.addresses, ours.mask, ours.width);
-        runner.check_shared(&ours, &span)?;
-        check_proxy(runner, &ours)?;
-        let claim = if is_load { Claim::All } else { Claim::Writes };
+        self.count(runner, &copy, &tile);
         if !is_load {
-            check_shared_source(runner, &ours, &span)?;
-            let theirs = of(&copy, AccessKind::Store, &store);
-            let buffer = buffer(runner, &theirs)?;
-            runner.check_writable(&theirs, buffer)?;
-            let to_span = Span::of(theirs.addresses, theirs.mask, theirs.width);
-            runner.check_leaving(&theirs, &to_span)?;
+            return start_store(runner, warp, copy, tile, update);
         }
-        runner.claim(warp, &ours, copy.lane, claim)?;
-        self.count(runner, &copy);
-        if is_load {
-            let buffer = buffer(runner, &of(&copy, AccessKind::Load, &load))?;
-            let data = words(&buffer, copy.global - buffer.base, copy.bytes).collect();
-            runner.claims().arriving.push(BulkLoad { copy, data });
-            return runner.settle(warp, (thread, copy.pc), copy.barrier);
+        let mut data = tile.filled();
+        let mut is_as_read = true;
+        for row in &tile.rows {
+            let sources = [row.global; LANES];
+            let request = of_row(&copy, AccessKind::Load, &sources, row);
+            check_global_source(runner, &request)?;
+            let buffer = buffer(runner, &request)?;
+            let bytes = bytes_of(&buffer, row.global - buffer.base, row.bytes);
+            let start = row.start as usize;
+            let loaded = &mut data[start..start + bytes.len()];
+            loaded.copy_from_slice(&bytes);
+            is_as_read &= !map.is_some_and(|map| tensor::rounds(map.element, loaded));
         }
-        let queues = warp.copies.get_or_insert_default();
-        queues.stores.open[copy.lane].push(BulkStore {
-            copy,
-            data: None,
-            unset: Vec::new(),
-        });
-        if runner.launch.sanitize.races {
-            runner.sanitizer.leaving.push(copy);
+        for target in targets {
+            let copy = BulkCopy {
+                shared: rank_of(copy.shared).1,
+                barrier: rank_of(copy.barrier).1,
+                ..copy
+            };
+            let load = BulkLoad {
+                copy,
+                data: data.clone(),
+                tile: tile.clone(),
+                is_as_read,
+            };
+            start_load(runner, warp, load, target)?;
         }
         Ok(())
     }
 
-    fn count(&self, runner: &mut BlockRunner, copy: &BulkCopy) {
-        let bytes = u64::from(copy.bytes);
-        let sectors = (copy.global + bytes - 1) / SECTOR - copy.global / SECTOR + 1;
+    /// Checks the alignment of one end of a copy.
+    fn check_alignment(
+        &self,
+        runner: &BlockRunner,
+        copy: &BulkCopy,
+        (kind, address, alignment): (AccessKind, u64, u32),
+    ) -> Result<(), Stop> {
+        let addresses = [address; LANES];
+        let mask = 1 << copy.lane;
+        let end = Request::weak(kind, &addresses, mask, alignment, copy.pc, copy.warp);
+        let is_shared = (kind == AccessKind::Store) == self.barrier.is_some();
+        let shared = is_shared.then_some(&runner.block.shared);
+        runner.check_alignment(&end, &Span::of(&addresses, mask, alignment), shared)
+    }
+
+    /// The ranks of the blocks of the cluster that a copy to shared memory goes to; `None` for the
+    /// running one.
+    fn targets(
+        &self,
+        runner: &BlockRunner,
+        warp: &Warp,
+        copy: &BulkCopy,
+    ) -> Result<Vec<Option<u32>>, Stop> {
+        let own = runner.block.rank as u32;
+        let named = |rank: u32| (rank != own).then_some(rank);
+        let Some(slot) = self.targets else {
+            let ranks = [copy.shared, copy.barrier].map(|at| rank_of(at).0);
+            if self.barrier.is_some() && ranks[0] != ranks[1] {
+                let reason = "a bulk copy to the shared memory of one block reports to an mbarrier object of another";
+                let kind = FaultKind::InvalidCopy {
+                    reason: reason.to_owned(),
+                };
+                return Err(runner.fault(warp.thread(copy.lane), copy.pc, kind));
+            }
+            return Ok(vec![ranks[0].and_then(named)]);
+        };
+        let mask = warp.registers.lane(slot, copy.lane);
+        let blocks = runner.cluster.blocks.len() as u32;
+        if mask == 0 || mask >> blocks != 0 {
+            let reason = format!(
+                "a bulk copy to the blocks {mask:#x} of a cluster of {blocks}: the mask names blocks that there are, at least one"
+            );
+            let kind = FaultKind::InvalidCopy { reason };
+            return Err(runner.fault(warp.thread(copy.lane), copy.pc, kind));
+        }
+        let ranks = (0..blocks).filter(|rank| mask >> rank & 1 == 1);
+        Ok(ranks.map(named).collect())
+    }
+
+    fn count(&self, runner: &mut BlockRunner, copy: &BulkCopy, tile: &Tile) {
+        let of = |row: &TileRow| {
+            let bytes = u64::from(row.bytes);
+            (row.global + bytes - 1) / SECTOR - row.global / SECTOR + 1
+        };
+        let sectors: u64 = tile.rows.iter().map(of).sum();
+        let bytes: u64 = tile.rows.iter().map(|row| u64::from(row.bytes)).sum();
         let traffic = runner.tallies.traffic(self.tally);
         traffic.global += GlobalTraffic {
             requests: 1,
@@ -222,12 +413,13 @@ impl Issue {
             l2_sectors: if runner.launch.count_l2 { sectors } else { 0 },
             bytes,
         };
-        let passes = bytes.div_ceil(WAVEFRONT);
+        let in_shared = u64::from(copy.bytes);
+        let passes = in_shared.div_ceil(WAVEFRONT);
         let shared = SharedTraffic {
             requests: 1,
             wavefronts: passes,
             ideal_wavefronts: passes,
-            bytes,
+            bytes: in_shared,
         };
         if self.barrier.is_some() {
             traffic.copied_to_shared += shared;
@@ -235,313 +427,116 @@ impl Issue {
     }
 }
 
-/// The access of a copy at one of its ends.
-fn of<'r>(copy: &BulkCopy, kind: AccessKind, addresses: &'r Row64) -> Request<'r> {
-    Request {
-        kind,
-        addresses,
-        mask: 1 << copy.lane,
-        width: copy.bytes,
-        pc: copy.pc,
-        warp: copy.warp,
-        strong: false,
-        non_coherent: false,
-    }
-}
-
-/// The buffer of a copy's end in global memory.
-fn buffer<'a>(runner: &BlockRunner<'a>, request: &Request) -> Result<&'a Buffer, Stop> {
-    let span = Span::of(request.addresses, request.mask, request.width);
-    Ok(runner.buffer(request, request.mask, &span)?.0)
-}
-
-/// The object that a copy reports to must be there.
-///
-/// No fence is asked for between `mbarrier.init` and a copy of the same block: the ISA names
-/// `fence.mbarrier_init` for the other threads of a cluster ("membar, fence"), and NVIDIA's own
-/// libraries leave the fence of the proxies out there, as the memory model lets them (CUB,
-/// kernel_transform.cuh).
-fn check_barrier(runner: &mut BlockRunner, thread: u32, copy: &BulkCopy) -> Result<(), Stop> {
-    if runner.claims().barriers.contains_key(&copy.barrier) {
-        return Ok(());
-    }
-    let location = runner.block.shared.location(runner.launch, copy.barrier);
-    let reason = format!("a bulk copy reports to {location}, where no mbarrier object is");
-    Err(runner.fault(thread, copy.pc, FaultKind::InvalidBarrier { reason }))
-}
-
-/// Checks what a copy is to read of global memory.
-fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> {
-    let launch = runner.launch;
-    let buffer = buffer(runner, request)?;
-    let span = Span::of(request.addresses, request.mask, request.width);
-    buffer.note(request, &span);
-    let mut region = GlobalRegion::new(buffer, launch);
-    if !launch.sanitize.races {
-        return Ok(());
-    }
-    runner.check_load(request, &mut region, &span)?;
-    runner.check_leaving(request, &span)?;
-    let until = launch.proxied_until.load(Relaxed);
-    let is_shown = |store: &Record| {
-        let (block, warp) = (
-            u64::from(store.block - launch.first_block),
-            usize::from(store.warp),
-        );
-        let shown = launch.proxies.of(block, warp, u32::MAX);
-        shown > store.clock || until > 0 && launch.fences.of(block, warp, until) > store.clock
-    };
-    let offset = span.min - buffer.base;
-    for granule in runner.granules(offset, request.width) {
-        let Some(line) = region.line(granule / LINE, GlobalRegion::epoch(runner)) else {
-            continue;
-        };
-        let stores = line.stores(granule % LINE);
-        let is_ordinary = |pc: u32| match &launch.code.insts[pc as usize].op {
-            Op::Other(op) => !op.is_asynchronous(),
-            _ => true,
-        };
-        let is_hidden = |store: Record| is_ordinary(store.pc) && !is_shown(&store);
-        if stores.into_iter().any(is_hidden) {
-            let kind = FaultKind::MissingProxyFence {
-                copy: request.access(),
-                location: region.location(launch, granule * u64::from(launch.granule)),
-            };
-            let lane = request.mask.trailing_zeros() as usize;
-            return Err(runner.fault(request.thread(lane), request.pc, kind));
-        }
-    }
-    Ok(())
-}
-
-/// The bytes that nothing has written of what a copy is to read of shared memory, if all of them
-/// were moved there from global memory: they may be moved back. `None` if some were not.
-fn moved_bytes(shared: &SharedMemory, request: &Request) -> Option<Vec<u64>> {
-    let lane = request.mask.trailing_zeros() as usize;
-    let start = request.addresses[lane];
-    let bytes = 0..u64::from(request.width);
-    if shared.origins.is_empty() {
-        let is_written = shared.is_written(start, bytes.end);
-        return is_written.then(Vec::new);
-    }
-    let unset: Vec<u64> = bytes
-        .filter(|byte| !shared.is_written(start + byte, 1))
-        .collect();
-    let are_moved = unset
-        .iter()
-        .all(|byte| shared.origin(lane, start + byte).is_moved());
-    are_moved.then_some(unset)
-}
-
-/// Checks what a copy is to read of shared memory.
-fn check_shared_source(
+/// Starts a copy to the shared memory of the running block, or to that of a rank.
+fn start_load(
     runner: &mut BlockRunner,
-    request: &Request,
-    span: &Span,
+    warp: &mut Warp,
+    load: BulkLoad,
+    target: Option<u32>,
 ) -> Result<(), Stop> {
-    let mut shared = std::mem::take(&mut runner.block.shared);
-    let mut checked = Ok(());
-    if runner.launch.sanitize.uninitialized && moved_bytes(&shared, request).is_none() {
-        checked = runner.check_written(request, &shared, span);
-    }
-    if checked.is_ok() && runner.launch.sanitize.races {
-        checked = runner.check_load(request, &mut shared, span);
-    }
-    runner.block.shared = shared;
-    checked
-}
-
-/// Checks that the asynchronous proxy sees what ordinary instructions have stored to a copy's end
-/// in shared memory.
-fn check_proxy(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> {
-    let lane = request.mask.trailing_zeros() as usize;
-    let start = request.addresses[lane];
-    let claims = runner.claims();
-    let mut units = (start..start + u64::from(request.width)).step_by(4);
-    let Some(unfenced) = units.find(|&offset| claims.is_unfenced(offset, 4)) else {
-        return Ok(());
-    };
-    let kind = FaultKind::MissingProxyFence {
-        copy: request.access(),
-        location: runner.block.shared.location(runner.launch, unfenced),
-    };
-    Err(runner.fault(request.thread(lane), request.pc, kind))
-}
-
-/// The copy to shared memory arrives.
-pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), Stop> {
-    let BulkLoad { copy, data } = load;
-    let launch = runner.launch;
-    let sources = [copy.global; LANES];
-    let request = of(copy, AccessKind::Load, &sources);
-    let buffer = buffer(runner, &request)?;
-    let mut global = GlobalRegion::new(buffer, launch);
-    if launch.sanitize.races {
-        let span = Span::of(&sources, request.mask, request.width);
-        runner.check_load(&request, &mut global, &span)?;
-    }
-    runner.check_source(&request, &mut global, data)?;
+    let (copy, thread) = (load.copy, warp.thread(load.copy.lane));
     let targets = [copy.shared; LANES];
-    let store = of(copy, AccessKind::Store, &targets);
-    let bytes = u64::from(copy.bytes);
-    let mut shared = std::mem::take(&mut runner.block.shared);
-    if let Some(claims) = &mut shared.claims {
-        claims.release(copy.shared, bytes);
-        claims.note_copy(copy.shared, bytes);
+    let request = of_bytes(&copy, AccessKind::Store, &targets, load.tile.span());
+    if let Some(rank) = target {
+        return start_elsewhere(runner, warp, &request, load, rank as usize);
     }
-    let span = Span::of(&targets, store.mask, store.width);
-    let mut checked = Ok(());
-    if launch.sanitize.races {
-        checked = runner.check_stores(&store, &mut shared, &span, |_, _| true, |_, _| {});
-    }
-    if checked.is_ok() {
-        for k in (0..bytes).step_by(4) {
-            let word = global.load(copy.lane, copy.global - buffer.base + k, 4);
-            shared.store(copy.lane, copy.shared + k, 4, word);
-        }
-        runner.mark_written(&store, &mut shared, &span);
-        runner.pass_unset((&global, &request), (&mut shared, copy.shared));
-    }
-    runner.block.shared = shared;
-    checked
+    let span = Span::of(request.addresses, request.mask, request.width);
+    runner.check_shared(&request, &span)?;
+    check_proxy(runner, &request, BY)?;
+    runner.claim(warp, &request, copy.lane, Claim::All)?;
+    runner.claims().arriving.push(load);
+    runner.settle(warp, (thread, copy.pc), copy.barrier)
 }
 
-/// `cp.async.bulk.commit_group`.
-#[derive(Debug)]
-struct Commit;
-
-impl Execute for Commit {
-    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let queues = warp.copies.get_or_insert_default();
-        lanes(at.active).for_each(|lane| queues.stores.commit(lane));
-        Ok(Next::Step)
-    }
-}
-
-/// `cp.async.bulk.wait_group` until at most `pending` groups are under way; with `.read`, until so
-/// many still have to read.
-#[derive(Debug)]
-struct Wait {
-    pending: u32,
-    only_read: bool,
-}
-
-impl Execute for Wait {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let mut queues = warp.copies.take().unwrap_or_default();
-        let mut result = Ok(());
-        'lanes: for lane in lanes(at.active) {
-            let groups = &mut queues.stores.groups[lane];
-            let count = groups.len().saturating_sub(self.pending as usize);
-            for store in groups.iter_mut().take(count).flatten() {
-                read_source(runner, store);
-                if !self.only_read {
-                    result = make(runner, store);
-                }
-                if result.is_err() {
-                    break 'lanes;
-                }
-            }
-            if !self.only_read {
-                groups.drain(..count);
-            }
+/// Starts a copy to the shared memory of another block of the cluster. A thread of that block lets
+/// it arrive.
+fn start_elsewhere(
+    runner: &mut BlockRunner,
+    warp: &Warp,
+    request: &Request,
+    load: BulkLoad,
+    rank: usize,
+) -> Result<(), Stop> {
+    runner.check_alive(request, rank)?;
+    let lane = load.copy.lane;
+    let mut memory = std::mem::take(&mut runner.cluster.memories[rank]);
+    let checked = (|| {
+        if !memory.contains(load.copy.shared, request.width.into()) {
+            let stray = Stray::Shared {
+                size: memory.bytes,
+                offset: load.copy.shared,
+            };
+            return Err(runner.out_of_bounds(request, lane, stray));
         }
-        // Several copies may have the same source.
-        if let Some(claims) = &mut runner.block.shared.claims {
-            for (_, store) in queues
-                .stores
-                .all()
-                .filter(|(_, store)| store.data.is_none())
-            {
-                claims.claim(store.copy.shared, store.copy.bytes.into(), Claim::Writes);
-            }
-        }
-        warp.copies = Some(queues);
-        result.map(|()| Next::Step)
-    }
-}
-
-/// Reads what a copy stores to global memory, if it has not yet.
-fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
-    let BulkStore { copy, data, unset } = store;
-    if data.is_none() {
-        let bytes = u64::from(copy.bytes);
-        let word = |k| runner.block.shared.load(copy.lane, copy.shared + k, 4) as u32;
-        *data = Some((0..bytes).step_by(4).map(word).collect());
-        let sources = [copy.shared; LANES];
-        let request = of(copy, AccessKind::Load, &sources);
-        if runner.launch.sanitize.uninitialized {
-            *unset = moved_bytes(&runner.block.shared, &request).unwrap_or_default();
-        }
-        if let Some(claims) = &mut runner.block.shared.claims {
-            claims.release(copy.shared, bytes);
-        }
-    }
-}
-
-/// Stores what a copy has read to global memory.
-fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
-    let BulkStore { copy, data, unset } = store;
-    let launch = runner.launch;
-    runner.sanitizer.leaving.retain(|leaving| leaving != copy);
-    let targets = [copy.global; LANES];
-    let request = of(copy, AccessKind::Store, &targets);
-    let buffer = buffer(runner, &request)?;
-    let span = Span::of(&targets, request.mask, request.width);
-    buffer.note(&request, &span);
-    let mut region = GlobalRegion::new(buffer, launch);
-    if launch.sanitize.races {
-        runner.check_stores(&request, &mut region, &span, |_, _| true, |_, _| {})?;
-    }
-    for (k, word) in (0..).step_by(4).zip(data.iter().flatten()) {
-        region.store(copy.lane, copy.global - buffer.base + k, 4, (*word).into());
-    }
-    runner.mark_written(&request, &mut region, &span);
-    for byte in unset {
-        let place = (copy.lane, copy.global - buffer.base + byte);
-        runner.mark_unset(&mut region, place, (1, 0xff), Origin::MOVED);
-    }
-    runner.turn.changes += 1;
-    Ok(())
-}
-
-impl BlockRunner<'_> {
-    /// Threads end: of their copies to global memory, those that have read their source are made;
-    /// others, and those to the memory of a block whose last thread ends, should have been waited
-    /// for. Without checks they are made all the same.
-    pub(crate) fn end_copies(&mut self, warp: &mut Warp, ending: u32) -> Result<(), Stop> {
-        let (mut late, is_checked) = (None, self.launch.sanitize.races);
-        if let Some(mut queues) = warp.copies.take() {
-            for lane in lanes(ending) {
-                let CopyGroups { open, groups, .. } = &mut queues.stores;
-                let groups = groups[lane].iter_mut().chain([&mut open[lane]]);
-                for store in groups.flatten() {
-                    if !is_checked {
-                        read_source(self, store);
-                    }
-                    match store.data {
-                        Some(_) => make(self, store)?,
-                        None => late = late.or(Some((store.copy, AccessKind::Load))),
-                    }
-                }
-                queues.stores.groups[lane].clear();
-            }
-            warp.copies = Some(queues);
-        }
-        if self.block.live_threads == ending.count_ones()
-            && let Some(claims) = &self.block.shared.claims
-            && let Some(load) = claims.arriving.first()
-        {
-            late = late.or(Some((load.copy, AccessKind::Store)));
-        }
-        let Some((copy, kind)) = late.filter(|_| is_checked) else {
+        let Some(claims) = &memory.claims else {
             return Ok(());
         };
-        let kind = FaultKind::CopyNotAwaited {
-            copy: of(&copy, kind, &[0; LANES]).access(),
-            location: self.block.shared.location(self.launch, copy.shared),
-        };
-        let thread = (copy.warp * LANES + copy.lane) as u32;
-        Err(self.fault(thread, copy.pc, kind))
+        let span = Span::of(request.addresses, request.mask, request.width);
+        runner.check_claims(warp, &memory, claims, request, &span)
+    })();
+    if let Some(claims) = &mut memory.claims {
+        if runner.launch.sanitize.races {
+            claims.claim(load.copy.shared, request.width.into(), Claim::All);
+        }
+        claims.arriving.push(load);
+        claims.completed_by_other = true;
+    }
+    runner.cluster.memories[rank] = memory;
+    checked
+}
+
+/// Starts a copy to global memory.
+fn start_store(
+    runner: &mut BlockRunner,
+    warp: &mut Warp,
+    copy: BulkCopy,
+    tile: Tile,
+    update: Option<(AtomicOp, TensorElement)>,
+) -> Result<(), Stop> {
+    let sources = [copy.shared; LANES];
+    let whole = of_bytes(&copy, AccessKind::Load, &sources, tile.span());
+    runner.check_shared(&whole, &Span::of(&sources, whole.mask, whole.width))?;
+    for row in &tile.rows {
+        for part in tile.parts(copy.shared, row.start, row.bytes) {
+            let from = [part.shared; LANES];
+            let request = of_bytes(&copy, AccessKind::Load, &from, part.bytes);
+            let span = Span::of(&from, request.mask, request.width);
+            check_proxy(runner, &request, BY)?;
+            check_shared_source(runner, &request, &span)?;
+        }
+        let targets = [row.global; LANES];
+        let store = of_row(&copy, AccessKind::Store, &targets, row);
+        let buffer = buffer(runner, &store)?;
+        runner.check_writable(&store, buffer)?;
+        runner.check_leaving(&store, &Span::of(&targets, store.mask, store.width))?;
+    }
+    runner.claim(warp, &whole, copy.lane, Claim::Writes)?;
+    if runner.launch.sanitize.races && update.is_none() {
+        let rows = tile.rows.iter();
+        let leaving = rows.map(|row| BulkCopy {
+            global: row.global,
+            bytes: row.bytes,
+            ..copy
+        });
+        runner.sanitizer.leaving.extend(leaving);
+    }
+    let queues = warp.copies.get_or_insert_default();
+    queues.stores.open[copy.lane].push(BulkStore {
+        copy,
+        tile,
+        update,
+        data: None,
+        unset: Vec::new(),
+    });
+    Ok(())
+}
+
+/// A hint, which moves nothing.
+#[derive(Debug)]
+struct Hint;
+
+impl Execute for Hint {
+    fn execute(&self, _: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
+        Ok(Next::Step)
     }
 }

@@ -5,27 +5,33 @@
 //! - `fragment`: which lane holds which element in which register;
 //! - `rows`: `ldmatrix`, `stmatrix`, `movmatrix`, whose lanes name a row each;
 //! - `multiply`: products, of `mma` and of `wmma.mma`;
-//! - `wmma`: loads and stores of whole matrices.
+//! - `wmma`: loads and stores of whole matrices;
+//! - `warpgroup`: products of four warps, asynchronous and from shared memory: `wgmma`.
 //!
 //! All lanes of a warp take part. Those that have exited hold zeros.
 //!
 //! # What is computed
 //!
 //! Products and sums of integers are exact, modulo 2^32 or cut off at its limits (`.satfinite`).
-//! Those of f64 are a chain of fused operations in the order of k. All other sums are made in f64,
-//! `c` first, and rounded once to the type of the result. NVIDIA does not say how tensor cores
-//! round in between: results may differ from a GPU's in the last bits.
+//! Those of f64 are a chain of fused operations in the order of k. Those of `wgmma` are cut off as
+//! Hopper does it (`warpgroup::sums`). All other sums are made in f64, `c` first, and rounded once
+//! to the type of the result. NVIDIA does not say how tensor cores round in between: results may
+//! differ from a GPU's in the last bits.
 //!
-//! Warpgroup instructions (`wgmma`, `tcgen05`) and sparse ones (`mma.sp`) are not modelled.
+//! Sparse products (`mma.sp`, `wgmma.mma_async.sp`) and those of tensor memory (`tcgen05`) are not
+//! modelled.
 
 mod element;
 mod fragment;
 mod multiply;
 mod rows;
+mod warpgroup;
 mod wmma;
 
 pub(super) use multiply::mma;
 pub(super) use rows::{load, move_matrix, store};
+pub(crate) use warpgroup::watch;
+pub(super) use warpgroup::{Watch, set_registers, wgmma};
 pub(super) use wmma::wmma;
 
 use crate::read::{Read, Reader, Width};

@@ -8,6 +8,8 @@
 //! `try_wait` waits until the phase has completed; that it may give up after a while is not
 //! modelled. So a wait in vain is a deadlock.
 
+mod elsewhere;
+
 use ptx::{ScalarType, Space};
 
 use super::bulk;
@@ -158,7 +160,11 @@ impl Object {
                 }
                 *address -= SHARED_WINDOW;
             }
-            if rank_of(*address).0.is_some() {
+            if let (Some(rank), offset) = rank_of(*address)
+                && rank as usize == runner.block.rank
+            {
+                *address = offset;
+            } else if rank_of(*address).0.is_some() {
                 let reason = "an mbarrier object of another block of the cluster";
                 return Err(runner.unsupported(warp.thread(lane), at.pc, reason));
             }
@@ -181,7 +187,8 @@ impl Object {
         let span = Span::of(&offsets, at.active, request.width);
         runner.check_alignment(&request, &span, Some(&runner.block.shared))?;
         runner.check_shared(&request, &span)?;
-        if runner.launch.sanitize.races {
+        let is_shown = !is_plain && self.are_shown(runner, &offsets, at.active);
+        if runner.launch.sanitize.races && !is_shown {
             let mut shared = std::mem::take(&mut runner.block.shared);
             let checked = runner.check_stores(&request, &mut shared, &span, |_, _| true, |_, _| {});
             runner.block.shared = shared;
@@ -258,6 +265,15 @@ impl Change {
 
 impl Execute for Change {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let elsewhere = self.lanes_elsewhere(runner, warp, at);
+        for lane in lanes(elsewhere) {
+            self.arrive_elsewhere(runner, warp, (lane, at.pc))?;
+        }
+        let active = at.active & !elsewhere;
+        if active == 0 {
+            return Ok(Next::Step);
+        }
+        let at = At { active, ..at };
         let offsets = self.object.locate(runner, warp, at)?;
         runner.note_poll(warp, 1);
         for lane in lanes(at.active) {
@@ -475,8 +491,22 @@ impl BlockRunner<'_> {
         }
         if bytes == 0 {
             self.complete_phase(warp, offset);
+        } else if under_way == bytes {
+            // Those that wait let the copies arrive.
+            self.wake_waiting(warp, offset);
         }
         Ok(())
+    }
+
+    /// Lets those try again that wait for an object. `warp` is the one that runs.
+    fn wake_waiting(&mut self, warp: &mut Warp, offset: u64) {
+        for each in self.block.warps.iter_mut().chain([warp]) {
+            for group in &mut each.groups {
+                if group.state == State::Mbarrier(offset) {
+                    group.state = State::Ready;
+                }
+            }
+        }
     }
 
     /// Bytes under way that report to an object.
@@ -523,13 +553,7 @@ impl BlockRunner<'_> {
             return;
         };
         barrier.complete();
-        for each in self.block.warps.iter_mut().chain([warp]) {
-            for group in &mut each.groups {
-                if group.state == State::Mbarrier(offset) {
-                    group.state = State::Ready;
-                }
-            }
-        }
+        self.wake_waiting(warp, offset);
     }
 
     /// Lets those try again that wait for an object, if another block has completed a phase since.
