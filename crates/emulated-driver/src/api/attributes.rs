@@ -75,6 +75,8 @@ fn with(settings: &Settings, attribute: c_int, number: u32) -> Outcome<c_int> {
         15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 101
         | 115 | 122 | 123 => 1,
         126 => 1,
+        // Tensor maps.
+        127 => c_int::from(major >= 9),
         // The emulator does not have these, and no program misses these modes.
         17
         | 18
@@ -97,7 +99,7 @@ fn with(settings: &Settings, attribute: c_int, number: u32) -> Outcome<c_int> {
         | 121
         | 124
         | 125
-        | 127..=200 => 0,
+        | 128..=200 => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
 }

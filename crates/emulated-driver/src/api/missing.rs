@@ -299,8 +299,6 @@ missing! {
     cuSurfRefSetArray
     cuTensorMapEncodeIm2col
     cuTensorMapEncodeIm2colWide
-    cuTensorMapEncodeTiled
-    cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
     cuTexRefCreate
     cuTexRefDestroy

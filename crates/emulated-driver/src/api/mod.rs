@@ -20,4 +20,5 @@ mod pool;
 mod proc_address;
 mod stream;
 mod tables;
+mod tensor;
 mod texture;

@@ -134,6 +134,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
     ALL.get_or_init(|| {
         let files = [
             api::array::FUNCTIONS,
+            api::tensor::FUNCTIONS,
             api::texture::FUNCTIONS,
             api::capture::FUNCTIONS,
             api::context::FUNCTIONS,

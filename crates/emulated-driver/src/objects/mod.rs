@@ -7,6 +7,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod stream;
+pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod work;
 
