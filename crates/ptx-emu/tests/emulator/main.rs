@@ -27,6 +27,8 @@ mod seeds;
 mod several_devices;
 mod shared_with_host;
 mod system;
+mod tensors;
 mod textures;
 mod verdicts;
 mod waiting;
+
