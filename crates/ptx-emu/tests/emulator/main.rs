@@ -31,4 +31,4 @@ mod tensors;
 mod textures;
 mod verdicts;
 mod waiting;
-
+mod warpgroup;

@@ -14,3 +14,4 @@ mod launches;
 mod races;
 mod unwritten;
 mod unwritten_global;
+mod warpgroup;
