@@ -25,7 +25,7 @@ KNOWN = {
     "test_exception": ("all threads add to one element", None),
 }
 NUMBA = "numba.cuda.tests.cudapy"
-WARP = "array_reduce atomic radix_sort runlength_encode scan_functions sparse reload".split()
+WARP = "test_array_reduce test_atomic_bitwise test_atomic_cas test_runlength_encode tile.test_tile_reduce tile.test_tile_shared_memory".split()
 TOOLS = ["filecheck==1.0.3", "pytest==9.2.0", "psutil", "cffi", "ml_dtypes"]
 
 
@@ -90,7 +90,7 @@ def warp_tests(folder, _scratch):
     program = environment(folder)
     subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "warp-lang==1.19.0"], check=True)
     for module in WARP:
-        yield from unittests(program, f"warp.tests.test_{module}")
+        yield from unittests(program, f"warp.tests.{module}")
 
 
 def pytests(folder, paths, flags=()):
