@@ -5,9 +5,9 @@ Sizes that stand in a source are replaced in a copy of it; nothing else is, but 
 import os
 import re
 import shutil
-import subprocess
 
-from emulated import Run, TARGET, nvcc
+from emulated import Run, nvcc
+from programs import outcome
 
 # Each program of llm.c's dev/cuda: the kernels that need no cuBLAS, and the sizes in its source.
 SMALL = {"B": 2, "T": 64, "C": 128, "V": 1024}
@@ -89,27 +89,6 @@ stencils/jacobi-2d-imper"""
 # Those of level 1 that need no cuBLAS, no MPI and none of the texture references that CUDA 12 removed. They check themselves.
 SHOC = "bfs md5hash reduction scan sort triad".split()
 
-# True alarms: what a program does wrong, by its name and the kind of fault.
-KNOWN = {
-    ("softmax_forward 4", "race in shared memory"): "no barrier between the maximum's loads and the sum's store",
-    ("softmax_forward 7", "race in global memory"): "it loads an element again that a thread has stored",
-    **{(f"fused_residual_forward {kernel}", "out of bounds"): "`idx > N` for `idx >= N`" for kernel in (2, 3, 4, 5)},
-    ("bfs", "race in global memory"): "it reads levels that others store, each the same value",
-    ("srad/srad_v2", "out of bounds"): "it loads the row above the first, and does not use it",
-    ("linear-algebra/kernels/atax", "race in global memory"): "blocks of 32 x 8 for a kernel of one dimension",
-    ("linear-algebra/kernels/mvt", "race in global memory"): "blocks of 32 x 8 for a kernel of one dimension",
-}
-
-
-def outcome(name, run, is_right):
-    """What became of a program: its faults against those that are known, else its own words."""
-    faults = run.faults()
-    if faults:
-        reasons = [KNOWN.get((name, fault["kind"])) for fault in faults]
-        return f"true alarm: {reasons[0]}" if all(reasons) else run.outcome()
-    became = run.outcome()
-    return "wrong: " + run.told() if became == "right" and not is_right(run.text) else became
-
 
 def llmc(folder, scratch):
     """Each kernel of llm.c against its loop on the CPU, with all block sizes of its program."""
@@ -154,7 +133,7 @@ def rodinia(folder, scratch):
         program = os.path.join(place, "program")
         if nvcc(sources, program, place, ["-lineinfo", "-std=c++17", *GONE]):
             run = Run([], [program, *arguments], place)
-            yield name, outcome(name, run, lambda text: True)
+            yield name, outcome(name, run)
         else:
             yield name, "does not compile"
 

@@ -45,9 +45,7 @@ pub fn readable_name(symbol: &str) -> Option<String> {
         .no_params()
         .no_return_type()
         .hide_expression_literal_types();
-    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
-    let name = parsed??.demangle_with_options(&options).ok()?;
-    Some(without_tags(&name))
+    Some(without_tags(&demangled(symbol, &options)?))
 }
 
 /// The types of a function's parameters, as compilers of C++ have made them a part of its name;
@@ -62,9 +60,7 @@ pub fn readable_name(symbol: &str) -> Option<String> {
 /// assert_eq!(parameter_types("saxpy"), None);
 /// ```
 pub fn parameter_types(symbol: &str) -> Option<Vec<String>> {
-    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
-    let options = DemangleOptions::new().no_return_type();
-    let full = parsed??.demangle_with_options(&options).ok()?;
+    let full = demangled(symbol, &DemangleOptions::new().no_return_type())?;
     let open = last_group(&full)?;
     let list = full[open + 1..].strip_suffix(')')?;
     let mut types = vec![String::new()];
@@ -91,6 +87,12 @@ fn last_group(name: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// A name that a compiler of C++ has mangled, in words.
+fn demangled(symbol: &str, options: &DemangleOptions) -> Option<String> {
+    let parsed = symbol.starts_with("_Z").then(|| Symbol::new(symbol).ok());
+    parsed??.demangle_with_options(options).ok()
 }
 
 /// The name without `[abi:...]`.
