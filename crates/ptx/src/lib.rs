@@ -63,6 +63,7 @@ mod link;
 mod parse;
 mod program;
 mod resolve;
+mod section;
 mod syntax;
 mod types;
 

@@ -3,7 +3,7 @@
 
 use ptx_emu::{ProgramFault, parameter_types, short_name};
 
-use super::Driver;
+use super::{Driver, debug_names};
 use crate::machine_code::Origin;
 use crate::objects::launch::Launch;
 use crate::report;
@@ -15,7 +15,8 @@ impl Launch {
         let Some(buffer) = fault.kind.buffer() else {
             return String::new();
         };
-        let Some(kernel) = self.module.program().kernel(&self.kernel) else {
+        let program = self.module.program();
+        let Some(kernel) = program.kernel(&self.kernel) else {
             return String::new();
         };
         let mut named = Vec::new();
@@ -26,7 +27,7 @@ impl Launch {
                 .filter(|_| parameter.size() == 8);
             let address = value.map(|bytes| u64::from_le_bytes(*bytes));
             if address.and_then(|address| driver.machine.buffer_at(address)) == Some(buffer) {
-                named.push(argument(kernel, index));
+                named.push(argument(program, kernel, index));
             }
         }
         match named.as_slice() {
@@ -41,7 +42,7 @@ impl Launch {
 }
 
 /// One of a kernel's parameters, by what its author knows it by.
-fn argument(kernel: &ptx::Function, index: usize) -> String {
+fn argument(program: &ptx::Program, kernel: &ptx::Function, index: usize) -> String {
     if let Some(source) = kernel.source_param(index) {
         return format!("parameter `{}`", source.name);
     }
@@ -49,19 +50,34 @@ fn argument(kernel: &ptx::Function, index: usize) -> String {
     if *written != made_name(kernel, index) {
         return format!("parameter `{written}`");
     }
+    let parameters = kernel.params.len();
     let types = parameter_types(&kernel.name).unwrap_or_default();
-    let mut filled = 0;
-    let fills = types.iter().map(|ty| {
-        filled += parameters_of(ty);
-        filled
-    });
-    let ends: Vec<usize> = fills.collect();
-    match ends.iter().position(|&end| index < end) {
-        Some(position) if ends.last() == Some(&kernel.params.len()) => {
+    // Of a kernel whose name tells no types, each parameter is one of the source.
+    let ends: Vec<usize> = match types.as_slice() {
+        [] => (1..=parameters).collect(),
+        types => ends(types).collect(),
+    };
+    let position = ends.iter().position(|&end| index < end);
+    let position = position.filter(|_| ends.last() == Some(&parameters));
+    let names = debug_names::arguments(program, &kernel.name).unwrap_or_default();
+    let name = position
+        .filter(|_| names.len() == ends.len())
+        .map(|position| &names[position]);
+    match (name, position) {
+        (Some(name), _) if !name.is_empty() => format!("parameter `{name}`"),
+        (_, Some(position)) if !types.is_empty() => {
             format!("argument {} (`{}`)", position + 1, types[position])
         }
         _ => format!("parameter {} in PTX", index + 1),
     }
+}
+
+/// For each argument of the source, by its type, the number of PTX's parameters up to it.
+fn ends(types: &[String]) -> impl Iterator<Item = usize> {
+    types.iter().scan(0, |filled, ty| {
+        *filled += parameters_of(ty);
+        Some(*filled)
+    })
 }
 
 /// The name that NVIDIA's and LLVM's compilers give to a parameter.
@@ -138,7 +154,9 @@ mod tests {
             .collect();
         let program = program(kernel, &names);
         let kernel = program.kernel(kernel).unwrap();
-        (0..count).map(|index| argument(kernel, index)).collect()
+        (0..count)
+            .map(|index| argument(&program, kernel, index))
+            .collect()
     }
 
     #[test]
@@ -165,9 +183,9 @@ mod tests {
 
     #[test]
     fn the_way_to_lines_is_for_what_a_compiler_has_made() {
-        let own = program("scale", &["values".to_owned()]);
-        let own = own.kernel("scale").unwrap();
-        assert_eq!(argument(own, 0), "parameter `values`");
+        let program_own = program("scale", &["values".to_owned()]);
+        let own = program_own.kernel("scale").unwrap();
+        assert_eq!(argument(&program_own, own, 0), "parameter `values`");
         assert!(!is_of_a_compiler(own));
         for (kernel, parameter) in [("_Z5scalePf", "values"), ("scale", "scale_param_0")] {
             let made = program(kernel, &[parameter.to_owned()]);

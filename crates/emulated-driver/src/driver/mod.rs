@@ -4,6 +4,7 @@
 
 pub(crate) mod context;
 mod copy;
+mod debug_names;
 mod explain;
 mod graph;
 mod launch;

@@ -1,0 +1,70 @@
+//! Sections of a text for debuggers, as the bytes that they stand for.
+
+use crate::lex::{Lexer, Tok};
+use crate::program::Declared;
+
+impl Declared {
+    /// The bytes of the text's section of this name, without its dot (PTX ISA, "Debugging
+    /// directives"). Labels and other sections in it are 0. `None` if there is no such section, or
+    /// none that can be read.
+    ///
+    /// ```
+    /// let text = ".version 8.0
+    ///     .target sm_90, debug
+    ///     .section .debug_info { .b8 3
+    ///         .b32 .debug_abbrev
+    ///         .b8 120, 0 }";
+    /// let program = ptx::Program::read(text, |_| Ok(()))?;
+    /// assert_eq!(program.section("debug_info"), Some(vec![3, 0, 0, 0, 0, b'x', 0]));
+    /// assert_eq!(program.section("debug_abbrev"), None);
+    /// # Ok::<(), ptx::Error>(())
+    /// ```
+    pub fn section(&self, name: &str) -> Option<Vec<u8>> {
+        let mut places = self.source.match_indices(".section");
+        places.find_map(|(at, _)| read(&self.source[at..], name))
+    }
+}
+
+fn read(text: &str, name: &str) -> Option<Vec<u8>> {
+    let mut lexer = Lexer::new(text);
+    let mut next = || lexer.next().ok().map(|token| token.tok);
+    let head = [next()?, next()?, next()?];
+    if head != [Tok::Dot("section"), Tok::Dot(name), Tok::Punct('{')] {
+        return None;
+    }
+    let mut section = Vec::new();
+    let mut width = 1;
+    let mut is_negative = false;
+    loop {
+        let value = match next()? {
+            Tok::Dot("b8") => {
+                width = 1;
+                continue;
+            }
+            Tok::Dot("b16") => {
+                width = 2;
+                continue;
+            }
+            Tok::Dot("b32") => {
+                width = 4;
+                continue;
+            }
+            Tok::Dot("b64") => {
+                width = 8;
+                continue;
+            }
+            Tok::Punct(',') => continue,
+            Tok::Punct('-') => {
+                is_negative = true;
+                continue;
+            }
+            Tok::Punct('}') => return Some(section),
+            Tok::Int(value) if is_negative => value.wrapping_neg(),
+            Tok::Int(value) => value,
+            Tok::Dot(_) | Tok::Word(_) => 0,
+            _ => return None,
+        };
+        is_negative = false;
+        section.extend(&value.to_le_bytes()[..width]);
+    }
+}
