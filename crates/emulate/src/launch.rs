@@ -290,6 +290,7 @@ impl From<&ptx_emu::LaunchReport> for Counts {
             bank_conflicts: counts.bank_conflicts(),
             barriers: counts.barriers,
             local_bytes: counts.local_bytes,
+            microseconds: 0,
         }
     }
 }

@@ -41,6 +41,9 @@ pub(crate) struct Counts {
     pub(crate) bank_conflicts: u64,
     pub(crate) barriers: u64,
     pub(crate) local_bytes: u64,
+    /// Time that the launches took, by the clock; 0 of a kernel without a program.
+    #[serde(default)]
+    pub(crate) microseconds: u64,
 }
 
 /// A run of a program, or a launch, in one order.

@@ -4,6 +4,7 @@
 //! pipe that nothing reads.
 
 use std::io::Write;
+use std::time::Duration;
 
 use ptx_emu::{
     Fault, FaultKind, ImageProblem, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault,
@@ -65,6 +66,7 @@ enum Record<'a> {
         bank_conflicts: u64,
         barriers: u64,
         local_bytes: u64,
+        microseconds: u64,
     },
 }
 
@@ -208,7 +210,7 @@ pub(crate) fn code_of(kind: &FaultKind) -> Code {
 }
 
 /// Notes a launch that ended well, if that is wanted.
-pub(crate) fn launched(config: &LaunchConfig, report: &LaunchReport) {
+pub(crate) fn launched(config: &LaunchConfig, report: &LaunchReport, took: Duration) {
     if !Settings::get().counts {
         return;
     }
@@ -228,6 +230,7 @@ pub(crate) fn launched(config: &LaunchConfig, report: &LaunchReport) {
         bank_conflicts: counts.bank_conflicts(),
         barriers: counts.barriers,
         local_bytes: counts.local_bytes,
+        microseconds: took.as_micros() as u64,
     });
 }
 

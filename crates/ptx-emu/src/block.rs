@@ -20,7 +20,13 @@ pub(crate) struct Block {
     /// Its number in its cluster.
     pub(crate) rank: usize,
     pub(crate) shared: SharedMemory,
-    pub(crate) warps: Vec<Warp>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a warp is taken out and put back every turn"
+    )]
+    pub(crate) warps: Vec<Box<Warp>>,
+    /// Put where a warp is taken from to run.
+    pub(crate) aside: Option<Box<Warp>>,
     pub(crate) barriers: [BarrierState; 16],
     /// Threads that have not exited.
     pub(crate) live_threads: u32,
@@ -39,5 +45,17 @@ impl Block {
         self.recheck_barriers = false;
         self.has_met_cluster = false;
         self.barriers = Default::default();
+    }
+
+    /// Takes a warp, so that it can change while it looks at the others. Where it was, there is one
+    /// without threads.
+    pub(crate) fn take_warp(&mut self, index: usize) -> Box<Warp> {
+        let none = self.aside.take().unwrap_or_default();
+        std::mem::replace(&mut self.warps[index], none)
+    }
+
+    /// Puts back a warp that was taken.
+    pub(crate) fn put_back(&mut self, index: usize, warp: Box<Warp>) {
+        self.aside = Some(std::mem::replace(&mut self.warps[index], warp));
     }
 }

@@ -150,7 +150,7 @@ impl<'a> Coresident<'a> {
                     index += 1;
                 }
             }
-            if self.running.is_empty() {
+            if self.running.is_empty() || self.launch.attempt.has_failed() {
                 return Ok(());
             }
             let mut running = self.running.iter();
@@ -170,7 +170,7 @@ impl<'a> Coresident<'a> {
             if (self.running.is_empty() || self.random.u8(..) < 64) && self.start() {
                 continue;
             }
-            if self.running.is_empty() {
+            if self.running.is_empty() || self.launch.attempt.has_failed() {
                 return Ok(());
             }
             let index = self.random.usize(0..self.running.len());
@@ -246,6 +246,7 @@ impl<'a> Coresident<'a> {
         self.steps += u64::from(executed > 0 || has_ended);
         if has_ended {
             self.note_change();
+            self.launch.attempt.note_end();
             let mut ended = self.running.remove(index);
             self.launch
                 .printed

@@ -145,6 +145,7 @@ pub(crate) fn run(
                 return tallies;
             }
             launch.printed.take(position, runner.printed());
+            launch.attempt.note_end();
             if let Err(stop) = ended {
                 failed.fetch_min(position, Relaxed);
                 let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);

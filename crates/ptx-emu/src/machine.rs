@@ -1,12 +1,13 @@
 //! The emulated device: memory, modules, launches.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ptx::{FunctionId, Program, Space, Symbol, Variable};
 
 use crate::args::Params;
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Doubts};
 use crate::check::footprint::Accessed;
 use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options, Undo};
@@ -38,6 +39,8 @@ pub struct Machine {
     latest: Option<Latest>,
     /// The latest launch ended with a fault, and memory is as it was before.
     is_undone: bool,
+    /// By kernel.
+    doubts: HashMap<String, Doubts>,
     printed: Printed,
     /// Textures and surfaces.
     images: Images,
@@ -116,6 +119,7 @@ impl Machine {
             started_blocks: 1,
             latest: None,
             is_undone: false,
+            doubts: HashMap::new(),
             printed: Printed::default(),
             images: Images::default(),
             heap: None,
@@ -593,12 +597,13 @@ impl Machine {
         };
         let ended = loop {
             let first_block = Self::number(&mut self.memory, &mut self.next_block, blocks);
+            let known = self.doubts.get(&function.name);
             let context = LaunchContext::new(
                 launch,
                 &self.memory,
                 first_block,
                 LaunchText::after(&self.printed),
-                Attempt::new(is_parallel, undoes),
+                Attempt::new(is_parallel, undoes, may_part, known),
             );
             self.latest = Some(Latest {
                 config: *config,
@@ -614,6 +619,10 @@ impl Machine {
                 ..
             } = context;
             let has_failed = attempt.has_failed();
+            let is_broken = attempt.is_broken();
+            if let Some(doubts) = attempt.doubts() {
+                self.doubts.insert(function.name.clone(), doubts);
+            }
             // The rest is as on a GPU, which stops there: memory holds what was stored before.
             let may_be_undone = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
                 Fault::Program(fault) => {
@@ -633,7 +642,7 @@ impl Machine {
                 let notes = (early_exit.into_inner(), widened_load.into_inner());
                 break ended.map(|tallies| (tallies, notes));
             }
-            is_parallel = false;
+            is_parallel &= is_broken;
         };
         let (tallies, (early_exit, widened_load)) = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);

@@ -45,9 +45,9 @@ impl BlockRunner<'_> {
             self.claims();
         }
         let kernel = &launch.code.functions[launch.kernel as usize];
-        self.block.warps.resize_with(warps, Warp::default);
+        self.block.warps.resize_with(warps, Box::default);
         for index in 0..warps {
-            let mut warp = std::mem::take(&mut self.block.warps[index]);
+            let mut warp = self.block.take_warp(index);
             let lanes = (threads - (index * LANES) as u32).min(LANES as u32);
             warp.start(
                 index,
@@ -57,7 +57,7 @@ impl BlockRunner<'_> {
             );
             self.enter_frame(&mut warp, 0, u32::MAX);
             warp.registers.late = false;
-            self.block.warps[index] = warp;
+            self.block.put_back(index, warp);
         }
     }
 
@@ -117,9 +117,9 @@ impl BlockRunner<'_> {
         if !self.block.warps[index].is_ready() {
             return Ok(false);
         }
-        let mut warp = std::mem::take(&mut self.block.warps[index]);
+        let mut warp = self.block.take_warp(index);
         let result = self.run_warp(&mut warp, length);
-        self.block.warps[index] = warp;
+        self.block.put_back(index, warp);
         result?;
         if std::mem::take(&mut self.block.recheck_barriers) {
             self.complete_barriers()?;

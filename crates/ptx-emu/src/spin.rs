@@ -119,7 +119,7 @@ impl BlockRunner<'_> {
         if self.block.warps[index].parked.is_empty() {
             return;
         }
-        let mut warp = std::mem::take(&mut self.block.warps[index]);
+        let mut warp = self.block.take_warp(index);
         warp.parked.retain(|parked| {
             let mut groups = warp.groups.iter_mut();
             let is_parked = |group: &&mut crate::warp::Group| {
@@ -136,7 +136,7 @@ impl BlockRunner<'_> {
             }
             !goes_on
         });
-        self.block.warps[index] = warp;
+        self.block.put_back(index, warp);
     }
 
     /// True if some group waits for a change in memory that other clusters reach.

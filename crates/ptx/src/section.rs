@@ -1,4 +1,4 @@
-//! Sections of a text for debuggers, as the bytes that they stand for.
+//! Sections of a text for debuggers, as bytes.
 
 use crate::lex::{Lexer, Tok};
 use crate::program::Declared;

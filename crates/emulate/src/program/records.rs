@@ -174,5 +174,6 @@ impl Counts {
         self.bank_conflicts += other.bank_conflicts;
         self.barriers += other.barriers;
         self.local_bytes += other.local_bytes;
+        self.microseconds += other.microseconds;
     }
 }

@@ -9,8 +9,8 @@ use gimli::{
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The arguments of a kernel, in their order; one without a name is an empty string. `None` if the
-/// text has no debug information of the kernel. `nvcc -G` and Numba's `debug=True` write some, whose
-/// strings stand in `.debug_info` itself.
+/// text has no debug information of the kernel. `nvcc -G` and Numba's `debug=True` write some, with
+/// all strings in `.debug_info` itself.
 pub(super) fn arguments(program: &ptx::Program, kernel: &str) -> Option<Vec<String>> {
     let abbreviations = program.section("debug_abbrev")?;
     let information = program.section("debug_info")?;

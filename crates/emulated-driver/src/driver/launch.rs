@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use ptx_emu::{Fault, LaunchReport, Machine, Options, ProgramFault, Sanitize, Undo, short_name};
 
@@ -32,6 +33,7 @@ impl Launch {
     pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
         let _counted = record::launch();
         threads()?;
+        let begun = Instant::now();
         let mut launched = self.start(&mut driver.machine);
         let options = driver.machine.options().clone();
         let goes_on = options.undo == Undo::Always;
@@ -61,7 +63,7 @@ impl Launch {
         report::printed(&driver.machine.take_printed());
         match launched {
             Ok(ended) => {
-                report::launched(&self.config, &ended);
+                report::launched(&self.config, &ended, begun.elapsed());
                 driver.tell_notes(&ended);
                 Ok(())
             }

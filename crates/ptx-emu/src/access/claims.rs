@@ -144,7 +144,13 @@ impl BlockRunner<'_> {
                 // Those of other blocks are not at hand.
                 let own = self.launch.view(self.block.index).block;
                 let is_own = memory.owner.is_none_or(|owner| owner == own);
-                let warps = self.block.warps.iter().chain([warp]).filter(|_| is_own);
+                let warps = self
+                    .block
+                    .warps
+                    .iter()
+                    .map(Box::as_ref)
+                    .chain([warp])
+                    .filter(|_| is_own);
                 let queues = warps.filter_map(|one| Some((one.index, one.copies.as_ref()?)));
                 let mut copies = queues.flat_map(|(number, queues)| {
                     let loads = queues.loads.all().map(|(of_lane, copy)| {

@@ -10,6 +10,8 @@ use crate::memory::Words;
 use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
+use crate::registers::lanes;
+use crate::request::{Request, Span};
 use crate::runner::{BlockRunner, LaunchContext};
 use crate::unset_origin::Origin;
 
@@ -138,6 +140,13 @@ pub(crate) trait Region: Words {
         }
     }
 
+    /// Whether a load needs no note, since nothing has stored there: see `attempt`. `span` is that
+    /// of its addresses.
+    #[inline(always)]
+    fn needs_no_note(&self, _launch: &LaunchContext, _request: &Request, _span: &Span) -> bool {
+        false
+    }
+
     /// The lines of lanes, each by lane and granule, found together; `None` if they are to be asked
     /// for one after the other. If an access `stores`, saves what it changes, as `save` does. While
     /// one of them is borrowed, no other line is asked for.
@@ -171,6 +180,8 @@ pub(crate) trait Region: Words {
 
 /// Lines of a page.
 const LINES: u64 = PAGE / LINE;
+/// Bytes of the widest access of a thread's own.
+pub(super) const WIDEST: u32 = 32;
 /// The number of no page.
 const NO_PAGE: u64 = u64::MAX;
 
@@ -222,6 +233,9 @@ impl<'a> GlobalRegion<'a> {
 /// Saves a page of a buffer before the launch's first store to it.
 #[inline(never)]
 fn save_page(launch: &LaunchContext, buffer: &Buffer, number: u64, page: &mut OwnPage) {
+    if buffer.races.begin_stores(number, launch.first_block) {
+        launch.attempt.doubt(buffer.start);
+    }
     page.save(buffer.content(number, launch.granule), launch.first_block);
     launch.attempt.note_saved(buffer.start, number);
 }
@@ -344,6 +358,25 @@ impl Region for GlobalRegion<'_> {
             self.page = page;
         }
         Some(self.page()?.line(line % LINES).enter(epoch))
+    }
+
+    #[inline(always)]
+    fn needs_no_note(&self, launch: &LaunchContext, request: &Request, span: &Span) -> bool {
+        let (buffer, first_block) = (self.buffer, launch.first_block);
+        let has_watched = launch.attempt.has_watched();
+        // One that is wider may lie in several pages.
+        if request.strong || request.width > WIDEST || !launch.attempt.trusts(buffer.start) {
+            return false;
+        }
+        let bytes = PAGE * u64::from(launch.granule);
+        let number = |address: u64| (address - buffer.base) / bytes;
+        let needs_none = |page: u64| buffer.races.needs_no_note(page, first_block);
+        let needs_none = match number(span.max) - number(span.min) {
+            0 => needs_none(number(span.min)),
+            1 => needs_none(number(span.min)) && needs_none(number(span.max)),
+            _ => lanes(request.mask).all(|lane| needs_none(number(request.addresses[lane]))),
+        };
+        needs_none && has_watched
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! The checks of accesses against the shadow of races.
 
-use crate::access::region::Region;
+use crate::access::region::{Region, WIDEST};
 use crate::access::segments::{Segment, Segments};
 use crate::check::race::{BlockOrder, Conflict, Kind, LINE, LaneLines, Looked, Now, Record};
 use crate::counts::InstructionClass;
@@ -8,9 +8,6 @@ use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Sto
 use crate::registers::{LANES, lanes};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
-
-/// Bytes of the widest access of a thread's own.
-const WIDEST: u32 = 32;
 
 /// Checks the access of a segment of one lane for races, and notes it. False, and nothing is noted,
 /// if it may race. The record has no lanes.
@@ -112,6 +109,9 @@ impl BlockRunner<'_> {
         region: &mut R,
         span: &Span,
     ) -> Result<(), Stop> {
+        if region.needs_no_note(self.launch, request, span) {
+            return Ok(());
+        }
         let mut now = self.now::<R>(request);
         let epoch = R::epoch(self);
         let segments = Segments::new(request, span, region.base(), self.launch.granule);
@@ -225,6 +225,10 @@ impl BlockRunner<'_> {
             store(region, checked);
         }
         region.release_lines();
+        if R::IS_GLOBAL && self.launch.attempt.has_failed() {
+            // Nobody sees this end: the launch starts again.
+            return Err(self.unsupported(0, request.pc, "a launch that starts again"));
+        }
         Ok(())
     }
 

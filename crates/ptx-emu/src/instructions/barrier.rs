@@ -183,7 +183,8 @@ impl BlockRunner<'_> {
 
     /// The groups that wait for a barrier, with their warps.
     fn waiting(&self, id: u32) -> impl Iterator<Item = (&Warp, &Group, BarrierWait)> {
-        self.block.warps.iter().flat_map(move |warp| {
+        let warps = self.block.warps.iter().map(Box::as_ref);
+        warps.flat_map(move |warp| {
             warp.groups
                 .iter()
                 .filter_map(move |group| match group.state {
@@ -284,7 +285,7 @@ impl BlockRunner<'_> {
             _ => return Ok(()),
         };
         let has_passed = |one: &&Warp| one.ended.are_there && one.ended.furthest > place;
-        let passed = self.block.warps.iter().find(has_passed);
+        let passed = self.block.warps.iter().map(Box::as_ref).find(has_passed);
         if let (None, Some(passed)) = (wait.threads, passed) {
             let missing = passed.thread(passed.ended.lane as usize);
             let kind = FaultKind::PartialBarrier {
@@ -323,7 +324,7 @@ impl BlockRunner<'_> {
                 index,
                 ended,
                 ..
-            } = warp;
+            } = &mut **warp;
             let mut takes_part = false;
             for group in groups.iter_mut() {
                 let wait = match group.state {

@@ -75,3 +75,42 @@ fn blocks_that_leave_the_same_run_again() {
     assert_eq!(out[..2], [7, 192]);
     assert_eq!(out[64..256], Vec::from_iter(0..192));
 }
+
+/// Loads of each block, and stores of the last one to what it has loaded.
+const LATE: &str = "ld.global.u32 %r5, [%rd4];\nsetp.ne.u32 %p1, %r10, 23;\n\
+                    @!%p1 st.global.u32 [%rd4], 5;\nst.global.u32 [%rd3], %r5;";
+
+#[test]
+fn a_late_store_to_a_page_that_others_have_loaded() {
+    let out = verdict(|| blocks(LATE).input(0..1024)).unwrap();
+    assert_eq!(out[..768], Vec::from_iter(0..768));
+    // The work before the launch started again is not counted.
+    let counts = blocks(LATE).input(0..1024).report().counts;
+    assert_eq!(counts.global_loads.requests, 24);
+    assert_eq!(counts.global_stores.requests, 25);
+}
+
+#[test]
+fn a_late_store_to_what_others_have_loaded() {
+    let shared = LATE.replace("[%rd4]", "[%rd2]");
+    let message = verdict(|| blocks(&shared).input(0..1024)).unwrap_err();
+    assert!(
+        message.starts_with("race in global memory: store"),
+        "{message}"
+    );
+    assert!(
+        message.contains("an earlier load by another block"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_kernel_that_is_known_to_store_late() {
+    // In one machine, again and again: of the loads before the store none is forgotten.
+    let mut machine = ptx_emu::Machine::default();
+    let shared = LATE.replace("[%rd4]", "[%rd2]");
+    for body in [LATE, &shared, LATE, &shared] {
+        let outcome = blocks(body).input(0..1024).run_on(&mut machine);
+        assert_eq!(outcome.result.is_err(), body != LATE);
+    }
+}

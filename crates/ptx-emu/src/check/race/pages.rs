@@ -4,6 +4,7 @@ use std::cell::{OnceCell, UnsafeCell};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::line::Line;
@@ -25,9 +26,15 @@ struct Content {
 /// A page, and the lock of its content.
 #[derive(Debug, Default)]
 struct Page {
+    /// The first block of the latest launch that had loads without notes, or stores, and which of
+    /// them it had: see [`STORED`].
+    use_of: AtomicU64,
     lock: Mutex<()>,
     content: UnsafeCell<Content>,
 }
+
+/// The bit of a page's use that says that it was stored to. Without it, loads have no notes.
+const STORED: u64 = 1;
 
 // SAFETY: the content is reached by `RaceShadow::lock`, under the lock, and by `RaceShadow::own`,
 // whose caller excludes all others.
@@ -81,6 +88,26 @@ impl RaceShadow {
             page: OwnPage(content),
             _lock: lock,
         }
+    }
+
+    /// Whether a load of a page needs no note, in the launch of this first block: nothing has
+    /// stored to the page. If something does later, [`RaceShadow::begin_stores`] tells it.
+    #[inline(always)]
+    pub(crate) fn needs_no_note(&self, page: u64, first_block: u32) -> bool {
+        let use_of = &self.page(page).use_of;
+        let loaded = u64::from(first_block) << 1;
+        let known = use_of.load(SeqCst);
+        known == loaded
+            || known != loaded | STORED
+                && use_of
+                    .compare_exchange(known, loaded, SeqCst, SeqCst)
+                    .map_or_else(|now| now == loaded, |_| true)
+    }
+
+    /// Notes that a launch stores to a page. True if it has loads without notes.
+    pub(crate) fn begin_stores(&self, page: u64, first_block: u32) -> bool {
+        let loaded = u64::from(first_block) << 1;
+        self.page(page).use_of.swap(loaded | STORED, SeqCst) == loaded
     }
 
     /// A page of a shadow that one thread alone uses, without the lock.

@@ -500,7 +500,7 @@ impl BlockRunner<'_> {
 
     /// Lets those try again that wait for an object. `warp` is the one that runs.
     fn wake_waiting(&mut self, warp: &mut Warp, offset: u64) {
-        for each in self.block.warps.iter_mut().chain([warp]) {
+        for each in self.block.warps.iter_mut().map(Box::as_mut).chain([warp]) {
             for group in &mut each.groups {
                 if group.state == State::Mbarrier(offset) {
                     group.state = State::Ready;
