@@ -136,6 +136,25 @@ macro_rules! by_direction {
     };
 }
 
+/// An [`Apply`] that widens integers of a type, in registers of the class `$src`, to all of a
+/// register of the class `$dst`.
+macro_rules! widened {
+    ($src:expr, $dst:expr, $narrow:ty) => {
+        match ($dst, $src) {
+            (RegClass::B16, RegClass::B16) => lane_loop!(map1, |a: u16| a as $narrow as u16),
+            (RegClass::B16, RegClass::B32) => lane_loop!(map1, |a: u32| a as $narrow as u16),
+            (RegClass::B16, RegClass::B64) => lane_loop!(map1, |a: u64| a as $narrow as u16),
+            (RegClass::B32, RegClass::B16) => lane_loop!(map1, |a: u16| a as $narrow as u32),
+            (RegClass::B32, RegClass::B32) => lane_loop!(map1, |a: u32| a as $narrow as u32),
+            (RegClass::B32, RegClass::B64) => lane_loop!(map1, |a: u64| a as $narrow as u32),
+            (RegClass::B64, RegClass::B16) => lane_loop!(map1, |a: u16| a as $narrow as u64),
+            (RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: u32| a as $narrow as u64),
+            (RegClass::B64, RegClass::B64) => lane_loop!(map1, |a: u64| a as $narrow as u64),
+            _ => return None,
+        }
+    };
+}
+
 /// Whether every value of an integer type is one of another.
 fn includes(ty: ScalarType, other: ScalarType) -> bool {
     match (ty.is_signed(), other.is_signed()) {
@@ -264,7 +283,12 @@ impl Conversion {
             return None;
         }
         let nearest = matches!(self.rounding, Some(Rounding::Nearest) | None);
+        let fills = !self.dst_ty.is_float() && self.dst_ty.bits() == dst.bits();
         Some(match (self.dst_ty, self.src_ty, dst, src) {
+            (_, U8, ..) if fills => widened!(src, dst, u8),
+            (_, S8, ..) if fills => widened!(src, dst, i8),
+            (_, U16, ..) if fills => widened!(src, dst, u16),
+            (_, S16, ..) if fills => widened!(src, dst, i16),
             (U64 | S64 | B64, U32 | B32, RegClass::B64, RegClass::B32) => {
                 lane_loop!(map1, |a: u32| u64::from(a))
             }
@@ -273,12 +297,6 @@ impl Conversion {
             }
             (U32 | S32 | B32, U64 | S64 | B64, RegClass::B32, RegClass::B64) => {
                 lane_loop!(map1, |a: u64| a as u32)
-            }
-            (U32 | S32 | B32, U16 | B16, RegClass::B32, RegClass::B16) => {
-                lane_loop!(map1, |a: u16| u32::from(a))
-            }
-            (U32 | S32 | B32, S16, RegClass::B32, RegClass::B16) => {
-                lane_loop!(map1, |a: i16| i32::from(a))
             }
             (U16 | S16 | B16, U32 | S32 | B32, RegClass::B16, RegClass::B32) => {
                 lane_loop!(map1, |a: u32| a as u16)
@@ -358,6 +376,18 @@ impl Conversion {
                         (a as f32).to_bits()
                     }
                 })
+            }
+            (F32, F16, RegClass::B32, RegClass::B16) if !self.integral => {
+                lane_loop!(map1, |a: u16| widen_f16(a))
+            }
+            (F16, F32, RegClass::B16, RegClass::B32) if nearest && !self.integral => {
+                lane_loop!(map1, |a: u32| narrow_to_f16(a))
+            }
+            (F32, Bf16, RegClass::B32, RegClass::B16) if !self.integral => {
+                lane_loop!(map1, |a: u16| u32::from(a) << 16)
+            }
+            (Bf16, F32, RegClass::B16, RegClass::B32) if nearest && !self.integral => {
+                lane_loop!(map1, |a: u32| narrow_to_bf16(a))
             }
             _ => return None,
         })
@@ -529,6 +559,65 @@ fn widen(bits: u32) -> u64 {
         sign | 0x7ff8_0000_0000_0000 | u64::from(bits & 0x7f_ffff) << 29
     } else {
         f64::from(x).to_bits()
+    }
+}
+
+/// An f16 as an f32, without branches.
+#[inline(always)]
+fn widen_f16(half: u16) -> u32 {
+    let magnitude = u32::from(half & 0x7fff);
+    // The exponent's bias grows by 112, and a product normalises what is subnormal.
+    let finite = f32::from_bits(magnitude << 13) * f32::from_bits((112 + 127) << 23);
+    let infinite = 0x7f80_0000;
+    let number = if magnitude == 0x7c00 {
+        infinite
+    } else {
+        finite.to_bits()
+    };
+    if magnitude > 0x7c00 {
+        CANONICAL_NAN_F32
+    } else {
+        u32::from(half & 0x8000) << 16 | number
+    }
+}
+
+/// An f32 as the nearest f16, the even one of two, without branches.
+#[inline(always)]
+fn narrow_to_f16(single: u32) -> u16 {
+    let magnitude = single & 0x7fff_ffff;
+    let odd = magnitude >> 13 & 1;
+    let rounding = (0xfff + odd).wrapping_sub(112 << 23);
+    let normal = magnitude.wrapping_add(rounding) >> 13;
+    // The last place of 0.5 is that of a subnormal f16: the sum rounds.
+    let subnormal = (f32::from_bits(magnitude) + 0.5)
+        .to_bits()
+        .wrapping_sub(0.5_f32.to_bits());
+    let finite = if magnitude < 0x3880_0000 {
+        subnormal
+    } else {
+        normal
+    };
+    let number = if magnitude < 0x4780_0000 {
+        finite
+    } else {
+        0x7c00
+    };
+    if magnitude > 0x7f80_0000 {
+        0x7fff
+    } else {
+        (single >> 16 & 0x8000 | number) as u16
+    }
+}
+
+/// An f32 as the nearest bf16, the even one of two, without branches.
+#[inline(always)]
+fn narrow_to_bf16(single: u32) -> u16 {
+    let odd = single >> 16 & 1;
+    let number = single.wrapping_add(0x7fff + odd) >> 16;
+    if single & 0x7fff_ffff > 0x7f80_0000 {
+        0x7fff
+    } else {
+        number as u16
     }
 }
 

@@ -103,6 +103,45 @@ fn halves() {
 }
 
 #[test]
+fn fast_halves_equal_the_others() {
+    use ScalarType::*;
+    let rn = |dst| Conversion {
+        rounding: Some(Rounding::Nearest),
+        ..conversion(dst, F32)
+    };
+    let (to_f16, to_bf16) = (rn(F16), rn(Bf16));
+    let check = |single: u32| {
+        let raw = u64::from(single);
+        assert_eq!(
+            u64::from(narrow_to_f16(single)),
+            to_f16.convert(raw),
+            "{single:#x}"
+        );
+        assert_eq!(
+            u64::from(narrow_to_bf16(single)),
+            to_bf16.convert(raw),
+            "{single:#x}"
+        );
+    };
+    for half in 0..=u16::MAX {
+        let wide = conversion(F32, F16).convert(half.into()) as u32;
+        assert_eq!(widen_f16(half), wide, "{half:#x}");
+        // Each f16, the middle between two, and their neighbours; then those of bf16.
+        for single in [
+            wide,
+            wide + 0x1000,
+            u32::from(half) << 16,
+            u32::from(half) << 16 | 0x8000,
+        ] {
+            for near in [single.wrapping_sub(1), single, single.wrapping_add(1)] {
+                check(near);
+            }
+        }
+    }
+    (0..u32::MAX).step_by(65_521).for_each(check);
+}
+
+#[test]
 fn a_nan_keeps_its_payload_to_and_from_f64_and_from_bf16() {
     use ScalarType::*;
     assert_eq!(
@@ -188,7 +227,7 @@ proptest! {
         ],
     ) {
         use ScalarType::*;
-        let integers = [U16, S16, U32, S32, U64, S64];
+        let integers = [U8, S8, U16, S16, U32, S32, U64, S64];
         let floats = [F32, F64];
         let mut count = 0;
         let types = integers.iter().chain(&floats);
@@ -216,7 +255,7 @@ proptest! {
                 prop_assert_eq!(result, cut(both.convert(raw), dst), "{:?} of {:#x}", both, raw);
             }
         }
-        prop_assert!(count >= 20, "{}", count);
+        prop_assert!(count >= 28, "{}", count);
     }
 
     #[test]
