@@ -39,6 +39,8 @@ pub(crate) struct FunctionCode {
     pub(crate) rows_cleared: Bases,
     /// Rows to fill when a frame is entered, by file and row.
     pub(crate) constants: Vec<(Slot, Constant)>,
+    /// The registers, in order of their slots.
+    pub(crate) registers: Vec<(Slot, Reg)>,
     pub(crate) local_bytes: u32,
     pub(crate) local_align: u32,
     pub(crate) param_frame_bytes: u32,
@@ -237,6 +239,17 @@ impl FrameBuilder {
     /// Rows of each file until now.
     pub(crate) fn rows(&self) -> Bases {
         self.next
+    }
+
+    /// The registers, in order of their slots.
+    pub(crate) fn registers(&self) -> Vec<(Slot, Reg)> {
+        let mut all = Vec::new();
+        for (class, rows) in RegClass::ALL.into_iter().zip(&self.registers) {
+            let named = (0..).zip(rows);
+            all.extend(named.map(|(slot, &row)| (Slot { class, row }, Reg { class, slot })));
+        }
+        all.sort_by_key(|(slot, _)| (slot.class, slot.row));
+        all
     }
 
     /// Rows of each file, and the constants in order of file and row.

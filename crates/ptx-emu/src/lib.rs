@@ -88,6 +88,7 @@
 //! values that nothing has set. `order.rs` has the order in which blocks start. `attempt.rs` runs
 //! blocks in parallel until it shows that they are not independent, and `spin.rs` parks groups that
 //! poll until what they poll changes. `request.rs`, `coalesce.rs` and `tally.rs` count.
+//! `recording/mod.rs` keeps what warps did, for a replay.
 //! `registers.rs` and `exact/mod.rs` are the arithmetic on lanes, `memory` the spaces, `read` and
 //! `frame.rs` the operands, `position.rs` the source lines. `args.rs` has typed buffers, and
 //! arguments as the bytes of the kernel's parameters.
@@ -146,6 +147,7 @@ mod printed;
 mod printf;
 mod products;
 mod read;
+mod recording;
 mod registers;
 mod request;
 mod runner;
@@ -187,4 +189,8 @@ pub use names::{parameter_types, readable_name, short_name};
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};
+pub use recording::{
+    RecordedAccess, RecordedBuffer, RecordedRegister, RecordedSpace, RecordedWrite, Recording,
+    RecordingPlan, Step,
+};
 pub use tensor_map::{MAX_RANK, TensorElement, TensorMap};

@@ -20,6 +20,7 @@ use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
 use crate::memory::{SHARED_UNIT, function_address, window};
 use crate::printed::{LaunchText, Printed};
+use crate::recording::{Recorder, Recording, RecordingPlan};
 use crate::runner::{Code, Launch, LaunchContext};
 use crate::special::Special;
 
@@ -41,6 +42,9 @@ pub struct Machine {
     is_undone: bool,
     /// By kernel.
     doubts: HashMap<String, Doubts>,
+    /// The extent of recordings, and that of the latest launch.
+    plan: Option<RecordingPlan>,
+    recording: Option<Recording>,
     printed: Printed,
     /// Textures and surfaces.
     images: Images,
@@ -120,6 +124,8 @@ impl Machine {
             latest: None,
             is_undone: false,
             doubts: HashMap::new(),
+            plan: None,
+            recording: None,
             printed: Printed::default(),
             images: Images::default(),
             heap: None,
@@ -445,6 +451,16 @@ impl Machine {
         first
     }
 
+    /// Keeps what launches from now on do, as far as the plan says; nothing without one.
+    pub fn record(&mut self, plan: Option<RecordingPlan>) {
+        self.plan = plan;
+    }
+
+    /// The recording of the latest launch, also of one that ended with a fault.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
+    }
+
     /// True if the latest launch ended with a fault and left memory as it was before: with
     /// [`Options::undo`] and the check of races.
     pub fn is_undone(&self) -> bool {
@@ -565,7 +581,9 @@ impl Machine {
         let undoes = undo != Undo::Never;
         // Which memory `malloc` gives depends on who calls it first.
         let may_part = sanitize.races && !code.allocates(id.0);
-        let mut is_parallel = may_part && !exchange.blocks && blocks > 1 && threads > 1;
+        let is_recorded = self.plan.is_some();
+        let mut is_parallel =
+            !is_recorded && may_part && !exchange.blocks && blocks > 1 && threads > 1;
         let heap = self.heap.as_ref().filter(|_| undoes).map(Heap::saved);
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
@@ -604,6 +622,7 @@ impl Machine {
                 first_block,
                 LaunchText::after(&self.printed),
                 Attempt::new(is_parallel, undoes, may_part, known),
+                self.plan.clone().map(Recorder::new),
             );
             self.latest = Some(Latest {
                 config: *config,
@@ -613,11 +632,13 @@ impl Machine {
             let ended = launch::run(&context, blocks, options.most_blocks, options.threads);
             let LaunchContext {
                 attempt,
+                recorder,
                 printed,
                 early_exit,
                 widened_load,
                 ..
             } = context;
+            self.recording = recorder.map(|recorder| recorder.into_recording(&launch));
             let has_failed = attempt.has_failed();
             let is_broken = attempt.is_broken();
             if let Some(doubts) = attempt.doubts() {

@@ -41,6 +41,7 @@ use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
+use crate::recording::Recorder;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
@@ -162,13 +163,54 @@ pub(crate) struct Code {
     /// Of each instruction.
     pub(crate) infos: Vec<InstructionInfo>,
     pub(crate) functions: Vec<Arc<FunctionCode>>,
+    /// The registers that each instruction writes.
+    pub(crate) writes: Writes,
     /// Position of the instruction of each memory count.
     pub(crate) tally_owners: Vec<u32>,
     /// Some instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
 }
 
+/// The registers that each instruction of some code writes.
+#[derive(Debug, Default)]
+pub(crate) struct Writes {
+    /// Where those of each instruction end.
+    ends: Vec<u32>,
+    slots: Vec<Slot>,
+}
+
+impl Writes {
+    /// Adds an instruction.
+    pub(crate) fn push(&mut self, slots: impl IntoIterator<Item = Slot>) {
+        self.slots.extend(slots);
+        self.ends.push(self.slots.len() as u32);
+    }
+
+    /// Those of the instruction at a position.
+    pub(crate) fn of(&self, pc: u32) -> &[Slot] {
+        let pc = pc as usize;
+        let start = pc.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.slots[start as usize..self.ends[pc] as usize]
+    }
+}
+
 impl Code {
+    /// The name of a register that is in a slot, where the instruction at a position is.
+    pub(crate) fn register_name<'p>(
+        &self,
+        pc: u32,
+        slot: Slot,
+        program: &'p ptx::Program,
+    ) -> Option<&'p str> {
+        let of = |function: &Arc<FunctionCode>| (function.entry..function.end).contains(&pc);
+        let index = self.functions.iter().position(of)?;
+        let registers = &self.functions[index].registers;
+        let found = registers
+            .binary_search_by_key(&(slot.class, slot.row), |(slot, _)| (slot.class, slot.row));
+        let (_, register) = registers[found.ok()?];
+        Some(program.functions[index].register_name(register))
+    }
+
     /// Zero counts of all that a function may reach: what is between the first and the last
     /// function, if it calls any.
     pub(crate) fn tallies(&self, function: u32) -> Tallies {
@@ -322,6 +364,8 @@ pub(crate) struct LaunchContext<'a> {
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
     pub(crate) attempt: Attempt,
+    /// Keeps what some blocks do, if that is wanted.
+    pub(crate) recorder: Option<Recorder>,
     /// Threads that exit before a barrier of others.
     pub(crate) early_exit: FirstOf<EarlyExit>,
     /// Loads past the end of shared memory.
@@ -344,6 +388,7 @@ impl<'a> LaunchContext<'a> {
         first_block: u32,
         printed: LaunchText,
         attempt: Attempt,
+        recorder: Option<Recorder>,
     ) -> Self {
         let blocks = launch.device_blocks() * launch.devices();
         let fences = |are_kept: bool| {
@@ -360,6 +405,7 @@ impl<'a> LaunchContext<'a> {
             fences: fences(races && launch.code.orders_blocks),
             printed,
             attempt,
+            recorder,
             early_exit: FirstOf::none(),
             widened_load: FirstOf::none(),
         }
@@ -367,7 +413,7 @@ impl<'a> LaunchContext<'a> {
 
     /// True if one thread runs all blocks.
     pub(crate) fn is_sequential(&self) -> bool {
-        self.sanitize.races && !self.attempt.is_parallel
+        self.sanitize.races && !self.attempt.is_parallel || self.recorder.is_some()
     }
 }
 
@@ -522,6 +568,10 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) tallies: Tallies,
     /// The state that the blocks of the cluster share, while it is this block's turn.
     pub(crate) cluster: ClusterState,
+    /// The running block is recorded.
+    pub(crate) records: bool,
+    /// The position of the latest step that is kept, until it has ended.
+    pub(crate) recorded: Option<u32>,
     /// The sectors that the block has loaded from global memory, if traffic to L2 is counted.
     pub(crate) loaded: Option<SectorSet>,
 }
@@ -541,6 +591,8 @@ impl<'a> BlockRunner<'a> {
             sanitizer: Sanitizer::default(),
             tallies: Tallies::default(),
             cluster: ClusterState::default(),
+            records: false,
+            recorded: None,
             loaded: launch.count_l2.then(SectorSet::default),
         }
     }

@@ -25,6 +25,8 @@ impl BlockRunner<'_> {
         let launch = self.launch;
         let (threads, warps) = (launch.block_threads(), launch.block_warps());
         self.block.start(block, threads);
+        let recorder = launch.recorder.as_ref();
+        self.records = recorder.is_some_and(|recorder| recorder.wants(block));
         self.turn.start(launch.schedule, block, warps);
         self.sanitizer.start();
         if let Some(loaded) = &mut self.loaded {
@@ -166,7 +168,11 @@ impl BlockRunner<'_> {
             }
             warp.choose(warp.groups[index].mask);
             let limit = limit(warp, self.launch.code, index);
-            self.step_group(warp, index, limit)?;
+            let stepped = self.step_group(warp, index, limit);
+            if let Some(pc) = self.recorded.take() {
+                self.end_step(warp, pc);
+            }
+            stepped?;
         }
     }
 }

@@ -32,6 +32,12 @@ impl BlockRunner<'_> {
             let inst = &code.insts[pc as usize];
             let active = mask & (warp.registers.pred(inst.guard) ^ inst.flip);
             self.turn.executed += 1;
+            if self.records {
+                if let Some(before) = self.recorded.replace(pc) {
+                    self.end_step(warp, before);
+                }
+                self.begin_step(warp, pc, mask, active);
+            }
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(number_of(active));

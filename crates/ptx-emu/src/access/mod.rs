@@ -151,6 +151,9 @@ impl BlockRunner<'_> {
         self.check_alignment(request, &span, shared)?;
         match space {
             Space::Shared | Space::SharedCluster => {
+                if self.records {
+                    self.note_access(Space::Shared, request, None);
+                }
                 self.check_shared(request, &span)?;
                 if self.block.shared.claims.is_some() {
                     self.meet_claims(warp, request, &span)?;
@@ -162,6 +165,9 @@ impl BlockRunner<'_> {
                 request.count_shared(&mut self.tallies.traffic(tally).shared, &span);
             }
             Space::Local | Space::Param => {
+                if self.records {
+                    self.note_access(space, request, None);
+                }
                 self.access_own(warp, space, request, &span, action)?;
                 let traffic = self.tallies.traffic(tally);
                 match space {
@@ -178,6 +184,9 @@ impl BlockRunner<'_> {
                     let (buffer, mask) = self.buffer(request, rest, &span)?;
                     rest &= !mask;
                     let part = Request { mask, ..*request };
+                    if self.records {
+                        self.note_access(Space::Global, &part, Some(buffer));
+                    }
                     if request.kind != AccessKind::Load {
                         self.check_writable(&part, buffer)?;
                     }

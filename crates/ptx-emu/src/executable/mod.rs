@@ -327,6 +327,15 @@ impl Builder {
         let spaces = self.spaces;
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
         let behind = entry + insts.len() as u32;
+        for each in &facts {
+            let writes = each.writes.iter().copied();
+            self.code.writes.push(writes.flatten());
+        }
+        // The implicit return.
+        if facts.len() < insts.len() {
+            self.code.writes.push([]);
+        }
+        let registers = function.frame.registers();
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.add(FunctionCode {
@@ -336,6 +345,7 @@ impl Builder {
             end: behind,
             rows,
             constants,
+            registers,
             local_bytes: source.local_bytes,
             local_align: source.local_align.max(1),
             param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),

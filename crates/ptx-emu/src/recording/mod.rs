@@ -1,0 +1,197 @@
+//! Recordings: what the warps of some blocks did, step by step, for a page that replays them.
+//!
+//! [`Machine::record`](crate::Machine::record) says what the next launches keep. A launch that is
+//! recorded runs its blocks on one host thread, one after the other where its order is so.
+
+mod recorder;
+
+use crate::fault::{AccessKind, FaultKind, ProgramFault, ThreadId};
+use crate::position::CodePosition;
+use crate::registers::{LANES, lanes_where};
+pub(crate) use recorder::Recorder;
+
+/// The extent of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordingPlan {
+    /// The blocks, by their numbers in the grid: x fastest.
+    pub blocks: Vec<u64>,
+    /// The most steps that are kept.
+    pub most_steps: usize,
+    /// The last steps are kept, where there are more; else the first.
+    pub keeps_last: bool,
+}
+
+/// What the warps of some blocks did.
+///
+/// ```
+/// use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, RecordingPlan};
+///
+/// let mut machine = Machine::new(DeviceLimits::default(), Options::default());
+/// let program = Executable::parse(
+///     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry three() {
+///          .reg .b32 %r<2>;
+///          mov.u32 %r1, %tid.x;
+///          ret;
+///      }",
+/// )?;
+/// let module = machine.load(program)?;
+/// machine.record(Some(RecordingPlan { blocks: vec![1], most_steps: 100, keeps_last: false }));
+/// let config = LaunchConfig { grid: [2, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0, cluster: [1; 3] };
+/// machine.launch(&module, "three", &config, Vec::<u8>::new())?;
+/// let recording = machine.take_recording().expect("it was asked for");
+/// assert_eq!(recording.steps.len(), 2);
+/// assert_eq!(recording.registers[recording.steps[0].writes[0].register].name, "%r1");
+/// assert_eq!(recording.steps[0].writes[0].values[7], 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks of the grid, and threads of a block, in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block, in x, y, z.
+    pub block: [u32; 3],
+    /// The numbers of the recorded blocks.
+    pub blocks: Vec<u64>,
+    /// Bytes of a block's shared memory.
+    pub shared_bytes: u64,
+    /// The positions that steps name, each once.
+    pub places: Vec<CodePosition>,
+    /// The registers that steps name, each once.
+    pub registers: Vec<RecordedRegister>,
+    /// The buffers that accesses name, each once.
+    pub buffers: Vec<RecordedBuffer>,
+    /// In the order in which they ran.
+    pub steps: Vec<Step>,
+    /// There were more steps than are kept.
+    pub is_cut: bool,
+}
+
+/// A register of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedRegister {
+    /// As it is declared: `%rd4`.
+    pub name: String,
+    /// 1 for a predicate.
+    pub bits: u32,
+}
+
+/// A buffer of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedBuffer {
+    /// As messages name it.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// One instruction, by lanes of a warp that ran together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Index into [`Recording::blocks`].
+    pub block: usize,
+    /// The warp of the block.
+    pub warp: usize,
+    /// Index into [`Recording::places`].
+    pub place: usize,
+    /// The lanes at this position, as a mask.
+    pub lanes: u32,
+    /// Those of them whose guard is true.
+    pub active: u32,
+    /// Lanes of the warp that have exited, after the step.
+    pub exited: u32,
+    /// Lanes of the warp that wait for others, after the step.
+    pub waiting: u32,
+    /// It is a barrier of the block.
+    pub is_barrier: bool,
+    /// The registers that it wrote.
+    pub writes: Vec<RecordedWrite>,
+    /// Its accesses to memory, by the memory that they are to.
+    pub accesses: Vec<RecordedAccess>,
+}
+
+/// The values of a register after a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedWrite {
+    /// Index into [`Recording::registers`].
+    pub register: usize,
+    /// By lane, those of lanes that did not write among them.
+    pub values: [u64; LANES],
+}
+
+/// Memory that an access is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedSpace {
+    /// A buffer of global memory: index into [`Recording::buffers`].
+    Global(usize),
+    /// Shared memory of the block.
+    Shared,
+    /// A thread's own: local memory or parameters.
+    Own,
+}
+
+/// An access of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedAccess {
+    /// Its kind.
+    pub kind: AccessKind,
+    /// The memory.
+    pub space: RecordedSpace,
+    /// The lanes that make it, as a mask.
+    pub lanes: u32,
+    /// Bytes of each lane.
+    pub width: u32,
+    /// By lane, the offset in the memory, in bytes; that of lanes that make no access means nothing.
+    pub offsets: [u64; LANES],
+    /// Sectors of 32 bytes in global memory, passes over the banks of shared memory, else 0.
+    pub cost: u64,
+}
+
+impl Recording {
+    /// The step that ended with a fault of the launch that was recorded: the last of the thread's
+    /// warp.
+    pub fn fault_step(&self, fault: &ProgramFault) -> Option<usize> {
+        self.last_of(self.steps.len(), &fault.thread, &fault.place)
+    }
+
+    /// The step of the earlier access of a race, if it was recorded.
+    pub fn earlier_step(&self, fault: &ProgramFault) -> Option<usize> {
+        let FaultKind::Race { earlier, .. } = &fault.kind else {
+            return None;
+        };
+        let end = self.fault_step(fault).unwrap_or(self.steps.len());
+        self.last_of(end, &earlier.thread, &earlier.place)
+    }
+
+    /// The last step before `end` that a thread made at a position.
+    fn last_of(&self, end: usize, thread: &ThreadId, place: &CodePosition) -> Option<usize> {
+        let number = |at: [u32; 3], of: [u32; 3]| {
+            let [x, y, z] = at.map(u64::from);
+            let [width, height, _] = of.map(u64::from);
+            (z * height + y) * width + x
+        };
+        let block = number(thread.block, self.grid);
+        let thread = number(thread.thread, self.block) as usize;
+        let (warp, lane) = (thread / LANES, thread % LANES);
+        self.steps[..end].iter().rposition(|step| {
+            self.blocks[step.block] == block
+                && step.warp == warp
+                && step.active >> lane & 1 == 1
+                && self.places[step.place] == *place
+        })
+    }
+
+    /// The lanes of a step that access this byte of a memory.
+    pub fn lanes_at(&self, step: usize, space: RecordedSpace, byte: u64) -> u32 {
+        let accesses = self.steps[step].accesses.iter();
+        let there = accesses.filter(|access| access.space == space);
+        there.fold(0, |found, access| {
+            let width = u64::from(access.width);
+            found
+                | lanes_where(access.lanes, |lane| {
+                    (access.offsets[lane]..access.offsets[lane] + width).contains(&byte)
+                })
+        })
+    }
+}
