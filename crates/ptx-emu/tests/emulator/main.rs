@@ -23,6 +23,7 @@ mod orders;
 mod parts;
 mod prints;
 mod random;
+mod recordings;
 mod seeds;
 mod several_devices;
 mod shared_with_host;
