@@ -57,6 +57,7 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
+    let replay = args.replay.open()?;
     let input =
         |error: &dyn std::fmt::Display| CommandError::Input(format!("{}: {error}", file.display()));
     let text = text(file).map_err(|error| input(&unreadable(&error)))?;
@@ -74,6 +75,15 @@ pub(crate) fn run(
                 launched.run.notes.iter().for_each(|said| note(said));
             }
             report.runs.push(launched.run);
+        }
+        if let Some(page) = replay {
+            // The first order with a fault, else the first.
+            let faulty = report.runs.iter().find(|run| !run.faults.is_empty());
+            let order = faulty.or(report.runs.first()).map_or(0, |run| run.order);
+            let wrote = launch.replay(order, page)?;
+            if shows {
+                out.line(wrote)?;
+            }
         }
         forms.write(|| runs::report(kernel, &report.runs), out)?;
         ending(&report.runs)

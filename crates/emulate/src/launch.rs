@@ -7,9 +7,10 @@ use std::sync::Arc;
 use exit::CommandError;
 use forge::Place;
 use ptx_emu::{
-    DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, Machine, Options,
-    OutOfMemory, ProgramFault, Schedule,
+    DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, LaunchReport,
+    LoadedModule, Machine, Options, OutOfMemory, ProgramFault, RecordingPlan, Schedule,
 };
+use replay::Page;
 use terminal::look::Look;
 use units::{count, grouped};
 
@@ -108,6 +109,14 @@ impl<'a> Launch<'a> {
     ///
     /// A launch that is not possible, and too little memory for its buffers.
     pub(crate) fn run(&self, order: u32) -> Result<Launched<'_>, CommandError> {
+        let (mut machine, module) = self.machine(order)?;
+        let (block, buffers) = self.place(&mut machine)?;
+        let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);
+        self.judge(order, outcome, machine, buffers)
+    }
+
+    /// A machine with the module, for launches in one order.
+    fn machine(&self, order: u32) -> Result<(Machine, LoadedModule), CommandError> {
         let options = Options {
             sanitize: sanitize(&self.args.check),
             volatile_is_plain: self.args.volatile_is_plain,
@@ -121,8 +130,42 @@ impl<'a> Launch<'a> {
         let limits = capability.map_or_else(DeviceLimits::default, DeviceLimits::of);
         let mut machine = Machine::new(limits, options);
         let module = machine.load(Arc::clone(self.executable)).map_err(lacking)?;
-        let (block, buffers) = self.place(&mut machine)?;
-        let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);
+        Ok((machine, module))
+    }
+
+    /// Launches once more in an order, writes a page that replays it, and says so.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::run`], blocks that the grid does not have, and a file that cannot be
+    /// written.
+    pub(crate) fn replay(&self, order: u32, page: Page) -> Result<String, CommandError> {
+        let launch = |plan: Option<RecordingPlan>| {
+            let (mut machine, module) = self.machine(order)?;
+            machine.record(plan);
+            let (block, _) = self.place(&mut machine)?;
+            let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);
+            let fault = match outcome {
+                Err(Fault::Program(fault)) => Some(fault),
+                _ => None,
+            };
+            Ok::<_, CommandError>((machine.take_recording(), fault))
+        };
+        let (_, first) = launch(None)?;
+        let plan = page.plan(self.config.grid, first.as_deref())?;
+        let (recording, fault) = launch(Some(plan))?;
+        let recording = recording.ok_or_else(|| lacking("the launch was not recorded"))?;
+        page.write(&recording, self.executable.program(), fault.as_deref())
+    }
+
+    /// The findings of a launch.
+    fn judge<'l>(
+        &'l self,
+        order: u32,
+        outcome: Result<LaunchReport, Fault>,
+        mut machine: Machine,
+        buffers: Vec<Placed<'l>>,
+    ) -> Result<Launched<'l>, CommandError> {
         let mut run = Run {
             order,
             started: true,

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use exit::CommandError;
 use forge::ForgeArgs;
 use ptx_emu::{Sanitize, parse_capability};
+use replay::ReplayArgs;
 use terminal::json::JsonArg;
 
 use crate::orders::Orders;
@@ -70,6 +71,8 @@ pub struct EmulateArgs {
     pub(crate) json: JsonArg,
     #[command(flatten)]
     pub(crate) forge: ForgeArgs,
+    #[command(flatten)]
+    pub(crate) replay: ReplayArgs,
     /// The kernel of FILE.ptx to launch
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
@@ -159,6 +162,7 @@ impl EmulateArgs {
             ),
             ("--volatile-is-plain", self.volatile_is_plain),
             ("--counts", self.counts),
+            ("--replay", self.replay.is_given()),
         ];
         let given = is_given.iter().find(|(_, is_given)| *is_given);
         match given.map(|(flag, _)| *flag).or(self.forge.given()) {

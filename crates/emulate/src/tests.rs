@@ -267,3 +267,33 @@ fn the_page_on_emulation_has_commands_that_there_are() {
     }
     assert!(count >= 7, "{count} commands");
 }
+
+#[test]
+fn a_replay_is_of_the_blocks_that_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let replay = |more: &[&str]| {
+        let out = page.to_str().unwrap();
+        let words = ["--kernel", "saxpy", "--grid", "4", "--replay", out];
+        let arguments = ["f32[120]=iota", "f32[128]=0", "2.0f32", "128u32"];
+        emulate(SAXPY, &[&words, more, &arguments].concat()).replace(out, "PAGE")
+    };
+    // The last block reads past the end.
+    let said = replay(&[]);
+    assert!(
+        said.ends_with("wrote PAGE: 14 steps of 1 block\nWrong"),
+        "{said}"
+    );
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.starts_with("<!doctype html>"));
+    let said = replay(&["--replay-blocks", "0,1", "--replay-steps", "5"]);
+    let expected = "wrote PAGE: 5 steps of 2 blocks, the last; --replay-steps takes more\nWrong";
+    assert!(said.ends_with(expected), "{said}");
+    let said = replay(&["--replay-blocks", "4"]);
+    assert!(
+        said.ends_with("--replay-blocks 4: the grid has 4 blocks, the last is 3"),
+        "{said}"
+    );
+    let idle = emulate(SAXPY, &["--replay", page.to_str().unwrap()]);
+    assert!(idle.contains("--replay is of a launch"), "{idle}");
+}

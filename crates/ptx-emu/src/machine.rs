@@ -638,7 +638,7 @@ impl Machine {
                 widened_load,
                 ..
             } = context;
-            self.recording = recorder.map(|recorder| recorder.into_recording(&launch));
+            self.recording = recorder.map(|recorder| launch.recording(recorder));
             let has_failed = attempt.has_failed();
             let is_broken = attempt.is_broken();
             if let Some(doubts) = attempt.doubts() {

@@ -170,7 +170,7 @@ impl BlockRunner<'_> {
             let limit = limit(warp, self.launch.code, index);
             let stepped = self.step_group(warp, index, limit);
             if let Some(pc) = self.recorded.take() {
-                self.end_step(warp, pc);
+                self.end_step(warp, pc, stepped.is_ok());
             }
             stepped?;
         }

@@ -34,7 +34,7 @@ impl BlockRunner<'_> {
             self.turn.executed += 1;
             if self.records {
                 if let Some(before) = self.recorded.replace(pc) {
-                    self.end_step(warp, before);
+                    self.end_step(warp, before, true);
                 }
                 self.begin_step(warp, pc, mask, active);
             }

@@ -16,7 +16,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PAGES: [&str; 3] = ["lab-toml.md", "report-json.md", "perf-json.md"];
+const PAGES: [&str; 4] = [
+    "lab-toml.md",
+    "report-json.md",
+    "perf-json.md",
+    "replay-json.md",
+];
 
 /// Types whose JSON is plain, or described in words: what the tables call them.
 const KNOWN: &[(&str, &str)] = &[
@@ -30,6 +35,12 @@ const KNOWN: &[(&str, &str)] = &[
     ("Seconds", "by `Phase`: number"),
     ("CaseLabel", "text"),
     ("Language", "text"),
+    (
+        "Written",
+        "list: which of `registers`, from 0, and its values",
+    ),
+    ("Values", "values"),
+    ("&'static str", "text"),
 ];
 
 /// A field of a struct, or a variant of an enum with its fields.

@@ -4,6 +4,7 @@
 //! recorded runs its blocks on one host thread, one after the other where its order is so.
 
 mod recorder;
+mod steps;
 
 use crate::fault::{AccessKind, FaultKind, ProgramFault, ThreadId};
 use crate::position::CodePosition;
@@ -21,7 +22,7 @@ pub struct RecordingPlan {
     pub keeps_last: bool,
 }
 
-/// What the warps of some blocks did.
+/// The steps of the warps of some blocks.
 ///
 /// ```
 /// use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, RecordingPlan};
@@ -36,7 +37,12 @@ pub struct RecordingPlan {
 /// )?;
 /// let module = machine.load(program)?;
 /// machine.record(Some(RecordingPlan { blocks: vec![1], most_steps: 100, keeps_last: false }));
-/// let config = LaunchConfig { grid: [2, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0, cluster: [1; 3] };
+/// let config = LaunchConfig {
+///     grid: [2, 1, 1],
+///     block: [32, 1, 1],
+///     shared_mem_bytes: 0,
+///     cluster: [1; 3],
+/// };
 /// machine.launch(&module, "three", &config, Vec::<u8>::new())?;
 /// let recording = machine.take_recording().expect("it was asked for");
 /// assert_eq!(recording.steps.len(), 2);
@@ -142,7 +148,7 @@ pub struct RecordedAccess {
     pub lanes: u32,
     /// Bytes of each lane.
     pub width: u32,
-    /// By lane, the offset in the memory, in bytes; that of lanes that make no access means nothing.
+    /// By lane, the offset in the memory, in bytes; of lanes that make no access, anything.
     pub offsets: [u64; LANES],
     /// Sectors of 32 bytes in global memory, passes over the banks of shared memory, else 0.
     pub cost: u64,

@@ -144,6 +144,7 @@ fn both_sides_of_a_race() {
     let race = fault(outcome);
     let load = recording.fault_step(&race).unwrap();
     assert_eq!(load, recording.steps.len() - 1);
+    assert_eq!(recording.steps[load].writes, []);
     let store = recording.earlier_step(&race).unwrap();
     let of = |step: usize| {
         (
