@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Opens pages of `emulate --replay` in Chromium, and looks at what they show. Usage: tests/replay.py
+
+EMULATE names the program, by default target/debug/emulate. Without Chromium nothing is tried, and that is said. What a page shows
+is read from its document when its script has run; a step of the recording is opened by the page's address.
+"""
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+EMULATE = os.environ.get("EMULATE", os.path.join(ROOT, "target", "debug", "emulate"))
+RACES = os.path.join(ROOT, "crates/ptx-emu/tests/ui/races")
+LONG = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry loop(.param .u64 out)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd2, %rd1, %rd2;
+    mov.u32 %r2, 0;
+$again:
+    st.global.u32 [%rd2], %r2;
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, 3000;
+    @%p1 bra $again;
+    ret;
+}
+"""
+
+# The file and its arguments, what is behind the page's address, and what it must show.
+PAGES = [
+    # It opens at the fault, with both accesses.
+    (
+        "neighbour-in-the-block.ptx --kernel wrong --block 64",
+        "",
+        ["Step 9 of 9: block 0, warp 0", "race in shared memory", "No barrier between them", "stores word 1", "loads word 1", "no bank conflict"],
+    ),
+    # Without one, at the first access; any step by the address.
+    ("neighbour-in-the-block.ptx --kernel right --block 64", "", ["Step 6 of", "st.shared.u32"]),
+    ("neighbour-in-the-block.ptx --kernel right --block 64", "#step=1", ["Step 1 of", "mov.u32"]),
+    # 10,000 steps, and the page says that there were more.
+    ("LONG --kernel loop u32[32]", "#step=9999", ["Step 9,?999 of 10,?000", "first 10,?000 steps|cut|more steps"]),
+]
+
+
+def shown(chromium, page, address):
+    """The text that a page shows."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
+    run = subprocess.run([chromium, *flags, f"file://{page}{address}"], capture_output=True, text=True, timeout=120)
+    body = re.sub(r"(?s)<(script|style).*?</\1>", "", run.stdout)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", "", body)))
+
+
+def main():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        print("replay: no Chromium, so no page was opened")
+        return
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "long.ptx"), "w") as file:
+            file.write(LONG)
+        for command, address, expected in PAGES:
+            name, *arguments = command.split()
+            file = os.path.join(folder, "long.ptx") if name == "LONG" else os.path.join(RACES, name)
+            page = os.path.join(folder, "page.html")
+            # Flags stand before the arguments of a kernel. A fault is no failure here.
+            run = subprocess.run([EMULATE, file, "--replay", page, *arguments], stdout=subprocess.DEVNULL)
+            if run.returncode not in (0, 1):
+                sys.exit(f"replay: {command} ended with {run.returncode}")
+            text = shown(chromium, page, address)
+            missing = [one for one in expected if not re.search(one, text)]
+            if missing:
+                wrong += 1
+                print(f"replay: {command} {address}: not shown: {missing}\n  {text[:2000]}")
+    print(f"replay: {len(PAGES) - wrong} of {len(PAGES)} pages show what they should")
+    sys.exit(wrong > 0)
+
+
+main()
