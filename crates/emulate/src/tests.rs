@@ -286,13 +286,13 @@ fn a_replay_is_of_the_blocks_that_matter() {
     );
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("<!doctype html>"));
-    let said = replay(&["--replay-blocks", "0,1", "--replay-steps", "5"]);
+    let cut = replay(&["--replay-blocks", "0,1", "--replay-steps", "5"]);
     let expected = "wrote PAGE: 5 steps of 2 blocks, the last; --replay-steps takes more\nWrong";
-    assert!(said.ends_with(expected), "{said}");
-    let said = replay(&["--replay-blocks", "4"]);
+    assert!(cut.ends_with(expected), "{cut}");
+    let refused = replay(&["--replay-blocks", "4"]);
     assert!(
-        said.ends_with("--replay-blocks 4: the grid has 4 blocks, the last is 3"),
-        "{said}"
+        refused.ends_with("--replay-blocks 4: the grid has 4 blocks, the last is 3"),
+        "{refused}"
     );
     let idle = emulate(SAXPY, &["--replay", page.to_str().unwrap()]);
     assert!(idle.contains("--replay is of a launch"), "{idle}");

@@ -1,8 +1,8 @@
 //! A page on which one steps through what a kernel did: its warps, its memory, and its mistake.
 //!
-//! [`page`] makes one of a [`Recording`] of the emulator. The page stands alone: it has its script,
-//! its style and the recording in it, and asks nothing of a network. Its recording is JSON, deflated
-//! and in base64; `format.rs` says what its fields mean.
+//! [`page`] makes one of a [`Recording`] of the emulator. The page stands alone: it has its
+//! script, its style and the recording in it, and asks nothing of a network. Its recording is JSON,
+//! deflated and in base64; `format.rs` says what its fields mean.
 
 mod args;
 mod format;
