@@ -371,7 +371,10 @@ impl Region for GlobalRegion<'_> {
         let bytes = PAGE * u64::from(launch.granule);
         let number = |address: u64| (address - buffer.base) / bytes;
         let needs_none = |page: u64| buffer.races.needs_no_note(page, first_block);
-        let needs_none = match number(span.max) - number(span.min) {
+        // The span is that of all lanes, and others may lie in another buffer.
+        let is_here = buffer.holds(span.min, 1) && buffer.holds(span.max, 1);
+        let pages = is_here.then(|| number(span.max) - number(span.min));
+        let needs_none = match pages.unwrap_or(u64::MAX) {
             0 => needs_none(number(span.min)),
             1 => needs_none(number(span.min)) && needs_none(number(span.max)),
             _ => lanes(request.mask).all(|lane| needs_none(number(request.addresses[lane]))),

@@ -105,6 +105,15 @@ fn a_late_store_to_what_others_have_loaded() {
 }
 
 #[test]
+fn lanes_that_load_from_several_buffers() {
+    // Odd lanes from `out`, even ones from `in`: each part has the addresses of both.
+    let body = "and.b32 %r5, %r2, 1;\nsetp.eq.u32 %p1, %r5, 1;\nselp.b64 %rd5, %rd1, %rd2, %p1;\n\
+                ld.global.u32 %r6, [%rd5];\nst.global.u32 [%rd3+1024], %r6;";
+    let out = verdict(|| blocks(body).input(7..1024)).unwrap();
+    assert_eq!(out[256..260], [7, 0, 7, 0]);
+}
+
+#[test]
 fn a_kernel_that_is_known_to_store_late() {
     // In one machine, again and again: of the loads before the store none is forgotten.
     let mut machine = ptx_emu::Machine::default();
