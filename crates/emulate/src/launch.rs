@@ -10,12 +10,12 @@ use ptx_emu::{
     DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, LaunchReport,
     LoadedModule, Machine, Options, OutOfMemory, ProgramFault, RecordingPlan, Schedule,
 };
-use replay::Page;
 use terminal::look::Look;
 use units::{count, grouped};
 
 use crate::arguments::{Argument, Buffer};
 use crate::options::{EmulateArgs, sanitize};
+use crate::replay::Page;
 use crate::runs::{self, Counts, Run};
 
 /// Elements of a buffer that are shown.

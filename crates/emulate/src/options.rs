@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 use exit::CommandError;
 use forge::ForgeArgs;
 use ptx_emu::{Sanitize, parse_capability};
-use replay::ReplayArgs;
 use terminal::json::JsonArg;
 
 use crate::orders::Orders;
+use crate::replay::ReplayArgs;
 
 /// The arguments of the command. [`help`] goes below their list.
 #[derive(Debug, Clone, Args)]
@@ -162,7 +162,7 @@ impl EmulateArgs {
             ),
             ("--volatile-is-plain", self.volatile_is_plain),
             ("--counts", self.counts),
-            ("--replay", self.replay.is_given()),
+            ("--replay", self.replay.file().is_some()),
         ];
         let given = is_given.iter().find(|(_, is_given)| *is_given);
         match given.map(|(flag, _)| *flag).or(self.forge.given()) {

@@ -15,6 +15,7 @@
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
+//! | `EMULATED_DRIVER_REPLAY` | a file for the page that replays a launch; `_BLOCKS`, `_STEPS` | none |
 //! | `EMULATED_DRIVER_KNOWN` | a file of known faults, beside the library's own | none |
 //! | `EMULATED_DRIVER_EACH` | 1: a fault is recorded each time, and told once | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
@@ -32,6 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ptx_emu::{DeviceLimits, KnownFaults, Options, Sanitize, Schedule, Undo, parse_capability};
+
+use replay::Wish;
 
 use crate::stderr::tell;
 use crate::visible::visible;
@@ -63,8 +66,12 @@ pub(crate) struct Settings {
     pub(crate) multiprocessors: u32,
     /// The compute capability that was asked for, major and minor.
     pub(crate) capability: Option<(u32, u32)>,
-    /// Of the emulator. [`Undo::Always`] says that the program goes on after any fault.
+    /// Of the emulator.
     pub(crate) options: Options,
+    /// Whether the program goes on after any fault.
+    pub(crate) goes_on: bool,
+    /// The page that replays a launch, if one is asked for.
+    pub(crate) replay: Option<(PathBuf, Wish)>,
     pub(crate) target: Option<Target>,
     pub(crate) known: KnownFaults,
     /// Whether a fault is recorded each time.
@@ -161,14 +168,28 @@ impl Settings {
                 .map_err(|problem| problems.push(format!("{CAPABILITY}: {problem}")))
                 .ok()
         });
-        let undo = match variable("EMULATED_DRIVER_AFTER_FAULT").as_deref() {
-            Some("continue") => Undo::Always,
-            None | Some("" | "stop") => Undo::Unnoticed,
+        let replay = of_any_bytes("EMULATED_DRIVER_REPLAY").filter(|path| !path.is_empty());
+        let replay = replay.map(|path| {
+            let steps = variable("EMULATED_DRIVER_REPLAY_STEPS");
+            let steps = steps.and_then(|steps| steps.parse().ok());
+            let blocks = variable("EMULATED_DRIVER_REPLAY_BLOCKS").unwrap_or_default();
+            let wish = Wish {
+                blocks: blocks
+                    .split(',')
+                    .filter_map(|block| block.parse().ok())
+                    .collect(),
+                steps: steps.unwrap_or(Wish::STEPS),
+            };
+            (PathBuf::from(path), wish)
+        });
+        let goes_on = match variable("EMULATED_DRIVER_AFTER_FAULT").as_deref() {
+            Some("continue") => true,
+            None | Some("" | "stop") => false,
             Some(other) => {
                 problems.push(format!(
                     "EMULATED_DRIVER_AFTER_FAULT is {other}: write stop or continue"
                 ));
-                Undo::Unnoticed
+                false
             }
         };
         let mut known = KnownFaults::parse(KNOWN).expect("a test reads it");
@@ -203,9 +224,16 @@ impl Settings {
                 sanitize,
                 volatile_is_plain,
                 schedule,
-                undo,
+                // A launch that is replayed begins again with the memory that it found.
+                undo: if goes_on || replay.is_some() {
+                    Undo::Always
+                } else {
+                    Undo::Unnoticed
+                },
                 ..Options::default()
             },
+            goes_on,
+            replay,
             target,
             known,
             each,

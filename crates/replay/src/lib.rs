@@ -4,8 +4,8 @@
 //! script, its style and the recording in it, and asks nothing of a network. Its recording is JSON,
 //! deflated and in base64; `format.rs` says what its fields mean.
 
-mod args;
 mod format;
+mod wish;
 
 use std::io::Write as _;
 
@@ -15,8 +15,8 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use ptx_emu::{ProgramFault, Recording};
 
-pub use args::{Page, ReplayArgs};
 use format::Document;
+pub use wish::{Wish, extent};
 
 const HTML: &str = include_str!("page/replay.html");
 const STYLE: &str = include_str!("page/replay.css");

@@ -58,7 +58,9 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         };
         let record = RecordFile::new().map_err(unrecorded)?;
         let name = record.name().map_err(unrecorded)?;
-        library.set(settings(args, name, *order, library.known.as_deref()))?;
+        let is_replayed = runs.iter().any(|run: &Run| !run.faults.is_empty());
+        let list = library.known.clone();
+        library.set(settings(args, name, *order, list.as_deref(), is_replayed))?;
         let ended = processes::run(&mut command(args, &library))
             .map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {
@@ -241,7 +243,13 @@ fn named(value: impl ValueEnum) -> String {
 }
 
 /// The driver's settings for a run with this record and order.
-fn settings(args: &EmulateArgs, record: String, order: u32, known: Option<&Path>) -> Vec<Setting> {
+fn settings(
+    args: &EmulateArgs,
+    record: String,
+    order: u32,
+    known: Option<&Path>,
+    is_replayed: bool,
+) -> Vec<Setting> {
     let checks: Vec<String> = args.check.iter().copied().map(named).collect();
     let flag = |is_on: bool| u8::from(is_on).to_string();
     let mut settings = vec![
@@ -265,6 +273,23 @@ fn settings(args: &EmulateArgs, record: String, order: u32, known: Option<&Path>
         let path = file.to_string_lossy().into_owned();
         ("EMULATED_DRIVER_KNOWN", path)
     }));
+    // Of several orders, the first with a fault is replayed.
+    if let Some(file) = args.replay.file().filter(|_| !is_replayed) {
+        let wish = args.replay.wish();
+        let blocks: Vec<String> = wish.blocks.iter().map(u64::to_string).collect();
+        let path = std::path::absolute(&**file).unwrap_or_else(|_| file.to_path_buf());
+        settings.extend([
+            (
+                "EMULATED_DRIVER_REPLAY",
+                path.to_string_lossy().into_owned(),
+            ),
+            ("EMULATED_DRIVER_REPLAY_STEPS", wish.steps.to_string()),
+        ]);
+        // A link that leads nowhere cannot be made.
+        if !blocks.is_empty() {
+            settings.push(("EMULATED_DRIVER_REPLAY_BLOCKS", blocks.join(",")));
+        }
+    }
     settings.extend(args.compute_capability.map(|(major, minor)| {
         let name = "EMULATED_DRIVER_COMPUTE_CAPABILITY";
         (name, format!("{major}.{minor}"))

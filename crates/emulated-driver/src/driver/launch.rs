@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use ptx_emu::{Fault, LaunchReport, Machine, Options, ProgramFault, Sanitize, Undo, short_name};
+use ptx_emu::{Fault, LaunchReport, Machine, Options, ProgramFault, Sanitize, short_name};
 
 use super::Driver;
 use crate::call::get;
@@ -34,9 +34,11 @@ impl Launch {
         let _counted = record::launch();
         threads()?;
         let begun = Instant::now();
+        driver.begin_replay(self);
         let mut launched = self.start(&mut driver.machine);
+        driver.end_replay(self, &launched);
         let options = driver.machine.options().clone();
-        let goes_on = options.undo == Undo::Always;
+        let goes_on = Settings::get().goes_on;
         let mut sanitize = options.sanitize;
         while let Err(Fault::Program(fault)) = &launched
             && fault.kind.is_unnoticed_by_a_gpu()
@@ -83,7 +85,7 @@ impl Launch {
         }
     }
 
-    fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
+    pub(super) fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
         machine.launch(&self.module, &self.kernel, &self.config, &self.parameters)
     }
 }

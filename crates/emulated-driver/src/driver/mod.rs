@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod module;
 pub(crate) mod queue;
+mod replay;
 mod texture;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -30,6 +31,7 @@ use crate::objects::texture::Made;
 use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
+use replay::Replayed;
 
 /// Memory of each device, in bytes.
 pub(crate) const DEVICE_BYTES: u64 = 16 << 30;
@@ -57,6 +59,8 @@ pub(crate) struct Driver {
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
+    /// The launch that the page of a replay shows so far.
+    pub(crate) replayed: Replayed,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
     /// A kernel with a note that was told has the note's name and line 0.
     pub(crate) told: HashSet<(String, &'static str, u32)>,
@@ -142,6 +146,7 @@ impl Driver {
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),
+            replayed: Replayed::default(),
             told: HashSet::new(),
             next_handle: 0x1000,
         }
