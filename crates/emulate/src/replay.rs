@@ -10,8 +10,8 @@ use units::count;
 /// The flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReplayArgs {
-    /// Write a page on which one steps through what a kernel did: of a program the first launch with
-    /// a fault, else the first. It opens at the fault, if there is one
+    /// Write a page on which one steps through what a kernel did: of a program, the first launch
+    /// with a fault, else the first. It opens at the fault, if there is one
     #[arg(long, value_name = "FILE.html")]
     replay: Option<OutputPath>,
     /// The blocks that the page shows, by their numbers in the grid, x fastest [default: those of

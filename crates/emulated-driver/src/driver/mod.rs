@@ -59,7 +59,7 @@ pub(crate) struct Driver {
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
-    /// The launch that the page of a replay shows so far.
+    /// The launch that the page of a replay shows.
     pub(crate) replayed: Replayed,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
     /// A kernel with a note that was told has the note's name and line 0.

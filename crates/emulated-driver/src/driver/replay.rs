@@ -8,10 +8,10 @@ use crate::objects::launch::Launch;
 use crate::report;
 use crate::settings::Settings;
 
-/// The content of the page so far.
+/// The launch that the page shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Replayed {
-    /// There is no page.
+    /// None yet.
     #[default]
     Nothing,
     /// The first launch, in which nothing was wrong.
