@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import tempfile
+from xml.etree import ElementTree
 
-from emulated import Run, SECONDS
-from pythons import FOLDER, installed
+from emulated import ROOT, Run, SECONDS
+from pythons import FOLDER, MADE, installed
 
 # It wants a GPU that processes share.
 LEFT_OUT = {"test_multiprocessing"}
@@ -25,14 +26,26 @@ KNOWN = {
     "test_exception": ("all threads add to one element", None),
 }
 NUMBA = "numba.cuda.tests.cudapy"
-WARP = "test_array_reduce test_atomic_bitwise test_atomic_cas test_runlength_encode tile.test_tile_reduce tile.test_tile_shared_memory".split()
+WARP = """test_array_reduce test_atomic_bitwise test_atomic_cas test_runlength_encode tile.test_tile_reduce
+tile.test_tile_shared_memory""".split()
+CUPY = """core_tests/test_elementwise core_tests/test_function core_tests/test_userkernel core_tests/test_raw
+core_tests/test_include core_tests/test_reduction core_tests/test_cub_reduction core_tests/test_scan core_tests/test_gufuncs
+core_tests/test_carray core_tests/test_ndarray_indexing core_tests/test_ndarray_adv_indexing core_tests/test_ndarray_scatter
+indexing_tests/test_indexing indexing_tests/test_insert indexing_tests/test_iterate indexing_tests/test_generate""".split()
+# What else is known of tests: a part of their names and of what pytest tells of them, and the outcome.
+CUPY_KNOWN = [
+    ("dynamical_parallelism", "CUDA_ERROR_N", "not supported: a launch from a kernel"),
+    ("raw_picklable", "CalledProcessError", "not supported: cuRAND"),
+    ("axes_matmul", "load_nvidia_dynamic_lib", "not supported: cuBLAS"),
+]
 TOOLS = ["filecheck==1.0.3", "pytest==9.2.0", "psutil", "cffi", "ml_dtypes"]
 
 
-def environment(folder):
+def environment(folder, *packages):
     """The Python of an environment with the packages and what their tests ask for."""
     program = installed(folder)
-    subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS], check=True)
+    if folder == MADE:
+        subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS, *packages], check=True)
     return program
 
 
@@ -87,27 +100,50 @@ def numba_tests(folder, _scratch):
 
 def warp_tests(folder, _scratch):
     """Some of Warp's tests, which run on the CPU too."""
-    program = environment(folder)
-    subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "warp-lang==1.19.0"], check=True)
+    program = environment(folder, "warp-lang==1.19.0")
     for module in WARP:
         yield from unittests(program, f"warp.tests.{module}")
 
 
-def pytests(folder, paths, flags=()):
-    """Yields each outcome of tests by pytest in a checkout."""
-    program = environment(FOLDER)
+# A failure that names one of these is that of a library of machine code.
+LIBRARY = re.compile(r"(?:cu|libcu)(BLAS|RAND|FFT|SOLVER|SPARSE|TENSOR|DNN)", re.IGNORECASE)
+
+
+def judged(case, known):
+    """A test in pytest's XML, with its outcome."""
+    name = case.get("classname").rpartition("test_")[2] + "." + case.get("name")
+    outcomes = [child for child in case if child.tag in ("failure", "error", "skipped")]
+    if not outcomes or outcomes[0].get("type") == "pytest.xfail":
+        return name, "right"
+    if outcomes[0].tag == "skipped":
+        return name, "skipped by itself"
+    told = (outcomes[0].get("message") or outcomes[0].text or "").strip()
+    reasons = [reason for part, text, reason in known if part in name and text in told]
+    library = LIBRARY.search(told)
+    if library:
+        reasons.append(f"not supported: cu{library[1].upper()}")
+    return name, (reasons or ["wrong: " + told.partition("\n")[0][:200]])[0]
+
+
+def pytests(program, folder, paths, known, flags=(), options=(), variables=(), seconds=3 * SECONDS):
+    """Yields each outcome of tests by pytest in a folder. A fault is the failure of the test whose launch has it."""
+    plugin = os.pathsep.join([folder, os.path.abspath(os.path.join(ROOT, "crates", "emulate", "python"))])
     for path in paths:
-        line = [program, "-B", "-m", "pytest", "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", *flags, path]
-        run = Run(["--after-fault=continue"], line, folder, seconds=3 * SECONDS)
-        results = re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL) (\S+)", run.text, re.M)
-        if run.code is None or not results:
-            yield path, "too slow" if run.code is None else "not run: " + run.told()
-        for result, name in results:
-            known = {"PASSED": "right", "XFAIL": "right", "SKIPPED": "skipped by itself"}
-            yield name, known.get(result, "wrong: " + result)
+        with tempfile.NamedTemporaryFile(suffix=".xml") as written:
+            line = ["env", f"PYTHONPATH={plugin}", *variables, program, "-B", "-m", "pytest", "-q", "--tb=line"]
+            line += ["-p", "no:cacheprovider", "-p", "pytest_emulate", f"--junitxml={written.name}", *options, path]
+            run = Run(["--after-fault=continue", *flags], line, folder, seconds=seconds)
+            text = written.read()
+        results = [judged(case, known) for case in ElementTree.fromstring(text).iter("testcase")] if text else []
+        if run.code is None:
+            yield path, f"too slow: longer than {seconds} s of processor time"
+        elif not results:
+            yield path, "not run: " + run.told()
+        yield from results
 
 
 def cupy_tests(folder, _scratch):
-    """CuPy's tests of kernels, reductions, scans and indexing, against the wheel."""
-    core = "tests/cupy_tests/core_tests/"
-    return pytests(folder, [core + f"test_{name}.py" for name in ("elementwise", "reduction", "scan", "raw", "function", "userkernel")])
+    """CuPy's tests of kernels, reductions, scans and indexing, against the wheel of that version. They find two devices."""
+    paths = [f"cupy_tests/{name}.py" for name in CUPY]
+    # Those that CuPy marks as slow have arrays of gigabytes, or compile for minutes.
+    return pytests(environment(FOLDER), os.path.join(folder, "tests"), paths, CUPY_KNOWN, ["--devices=2"], ["-m", "not slow"])

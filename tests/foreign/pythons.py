@@ -10,18 +10,20 @@ import sys
 from emulated import ROOT, Run
 
 CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_cases")
-FOLDER = os.path.join(ROOT, "target", "foreign", "python")
+MADE = os.path.abspath(os.path.join(ROOT, "target", "foreign", "python"))
+# PYTHONS names an environment that has the packages already.
+FOLDER = os.environ.get("PYTHONS", MADE)
 PACKAGES = """numba-cuda==0.30.4 cupy-cuda13x==14.2.0 cuda-core==1.2.2 cuda-bindings==13.5.0 triton==3.9.0 numpy==2.4.6
 nvidia-nvjitlink==13.5.37 nvidia-cuda-nvrtc==13.5.37 nvidia-nvvm==13.5.37 nvidia-cuda-runtime==13.5.37 nvidia-cuda-cccl==13.3.5.0.6
 nvidia-cuda-nvcc==13.5.37 nvidia-cuda-crt==13.5.37""".split()
 
 
-def installed(folder):
-    """The Python of an environment with the packages, which is made where it is not there yet."""
+def installed(folder, packages=PACKAGES):
+    """The Python of an environment with the packages, which is made where there is none. Another's is left as it is."""
     program, complete = os.path.join(folder, "bin", "python"), os.path.join(folder, "complete")
-    if not os.path.exists(complete):
+    if not os.path.exists(program if folder != MADE else complete):
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True)
+        subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], check=True)
         open(complete, "w").close()
     return program
 
