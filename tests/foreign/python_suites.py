@@ -24,10 +24,21 @@ KNOWN = {
     "test_sm": ("it stores what nothing has set", None),
     "test_sm_creation": ("it stores what nothing has set", None),
     "test_exception": ("all threads add to one element", None),
+    "test_tile_oob": ("an assertion fails, as the test means it to", None),
+    # CUDA's guide lets a thread read only from one that takes part; the value is undefined, and Warp drops it (tile_reduce.h:230).
+    "test_tile_reduce": ("lanes shuffle from lanes outside the mask, and drop what they get", None),
+}
+# Alarms that are the emulator's to mend: the module's, with their kind.
+FALSE = {
+    # A load before a loop of `cas` counts as relaxed, but not where the loop has the address in another register (vec.h:1853).
+    "test_atomic": ("race in global memory", "the load before a loop of `cas` on the second word of a vector"),
 }
 NUMBA = "numba.cuda.tests.cudapy"
-WARP = """test_array_reduce test_atomic_bitwise test_atomic_cas test_runlength_encode tile.test_tile_reduce
-tile.test_tile_shared_memory""".split()
+WARP = """test_array_reduce test_atomic test_atomic_bitwise test_atomic_cas test_bit_count test_dense test_fp16 test_intersect test_iter
+test_rand test_rounding test_runlength_encode test_vec_lite tile.test_tile_atomic_bitwise tile.test_tile_load_indexed
+tile.test_tile_oob tile.test_tile_reduce tile.test_tile_shared_memory tile.test_tile_stack""".split()
+# It wants the error that ends a context.
+STOPS = {"test_tile_oob"}
 CUPY = """core_tests/test_elementwise core_tests/test_function core_tests/test_userkernel core_tests/test_raw
 core_tests/test_include core_tests/test_reduction core_tests/test_cub_reduction core_tests/test_scan core_tests/test_gufuncs
 core_tests/test_carray core_tests/test_ndarray_indexing core_tests/test_ndarray_adv_indexing core_tests/test_ndarray_scatter
@@ -68,11 +79,11 @@ sys.exit(not unittest.TextTestRunner(resultclass=Result).run(suite).wasSuccessfu
 
 def unittests(program, module, seconds=3 * SECONDS):
     """Yields each outcome of a module's tests."""
+    short = module.rsplit(".", 1)[1]
     with tempfile.NamedTemporaryFile(suffix=".json") as written:
         line = [program, "-B", "-W", "ignore", "-c", RUNNER, module, written.name]
-        run = Run(["--after-fault=continue"], line, seconds=seconds)
+        run = Run(["--after-fault=" + ("stop" if short in STOPS else "continue")], line, seconds=seconds)
         results = json.loads(written.read() or "[]")
-    short = module.rsplit(".", 1)[1]
     if run.code is None:
         yield short, f"too slow: longer than {seconds} s of processor time"
     elif not results:
@@ -84,7 +95,10 @@ def unittests(program, module, seconds=3 * SECONDS):
         known = {"right": "right", "skipped": "skipped by itself", "failures": "wrong", "errors": "wrong"}
         yield f"{short}.{name}", known.get(result, result)
     faults = run.faults()
-    if faults and not failing:
+    kind, why = FALSE.get(short, (None, None))
+    if faults and all(fault["kind"] == kind for fault in faults):
+        yield short, f"false alarm: {why}"
+    elif faults and not failing:
         yield short, f"true alarm: {reason}" if reason else "fault: " + faults[0]["text"].splitlines()[0]
 
 

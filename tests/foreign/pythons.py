@@ -21,7 +21,7 @@ nvidia-cuda-nvcc==13.5.37 nvidia-cuda-crt==13.5.37""".split()
 def installed(folder, packages=PACKAGES):
     """The Python of an environment with the packages, which is made where there is none. Another's is left as it is."""
     program, complete = os.path.join(folder, "bin", "python"), os.path.join(folder, "complete")
-    if not os.path.exists(program if folder != MADE else complete):
+    if not os.path.exists(complete if folder.startswith(MADE) else program):
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], check=True)
         open(complete, "w").close()
