@@ -24,6 +24,8 @@ KNOWN = {
     "test_sm": ("it stores what nothing has set", None),
     "test_sm_creation": ("it stores what nothing has set", None),
     "test_exception": ("all threads add to one element", None),
+    "test_atomic_cas": ("a lock without fences guards a plain store", None),
+    "test_tile_shared_memory": ("threads meet a barrier in a branch that the others do not take", None),
     "test_tile_oob": ("an assertion fails, as the test means it to", None),
     # CUDA's guide lets a thread read only from one that takes part. The value is undefined; Warp drops it (tile_reduce.h:230).
     "test_tile_reduce": ("lanes shuffle from lanes outside the mask, and drop what they get", None),
