@@ -58,8 +58,6 @@ backend/test_renderer_failures opt/test_tensor_cores opt/test_kernel_opts backen
 EMPTY = "true alarm: it computes with `Tensor.empty`, or what BEAM tries kernels with"
 TINYGRAD_KNOWN = [
     # nvcc says by a pragma (`used_bytes_mask`) that a load of 16 bytes uses fewer; the last of them are behind the array.
-    ("test_div_rounding_mode", "forward pass failed", "false alarm: bytes of a load that its pragma leaves out"),
-    ("TestOps.test_mod", "forward pass failed", "false alarm: bytes of a load that its pragma leaves out"),
     ("_mode", "Calculated output H: 0", "not run: this PyTorch refuses the padding"),
     ("", "directory: 'clang'", "not run: its CPU device wants clang"),
     ("BitcastBufferView", "AssertionError", "true alarm: 8 bytes at a multiple of 4"),

@@ -206,6 +206,9 @@ pub struct Inst<'a> {
     pub modifiers: Vec<&'a str>,
     /// Its operands.
     pub operands: Operands<'a>,
+    /// The bytes that are used of what it loads, a bit each, where a pragma says so (PTX ISA,
+    /// "Pragma strings: used_bytes_mask").
+    pub used_bytes: Option<u32>,
     /// From the opcode to the semicolon, exclusive.
     pub text: &'a str,
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
 use super::elements::Elements;
+use super::used::LoadUsed;
 use crate::access::{Action, MemoryAccess, ParamRegion, Region, Unwritten};
 use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
@@ -224,7 +225,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             },
         });
     }
-    other(Load {
+    let load = Load {
         access: MemoryAccess {
             kind: AccessKind::Load,
             space,
@@ -237,7 +238,13 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         is_compared: false,
         elements,
         acquires: (modifiers.order == Order::Acquire).then(|| modifiers.has_blocks()),
-    })
+    };
+    match r.syntax().used_bytes {
+        Some(used) if !is_strong && matches!(space, Space::Global | Space::Generic) => {
+            other(LoadUsed::new(load, used))
+        }
+        _ => other(load),
+    }
 }
 
 /// `st`.
@@ -285,10 +292,10 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     })
 }
 
-#[derive(Debug)]
-struct Load {
-    access: MemoryAccess,
-    elements: Elements,
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub(super) access: MemoryAccess,
+    pub(super) elements: Elements,
     /// Of a load that acquires, whether it orders blocks.
     acquires: Option<bool>,
     /// An atomic compares what it loads with the word.

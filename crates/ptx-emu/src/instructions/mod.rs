@@ -11,7 +11,7 @@
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
 //! | `narrow` | conversions to 8 bits and back, to tf32, packed |
-//! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
+//! | `memory`, `used`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk`, `tensor` | asynchronous copies, of a thread, in bulk, of tiles of tensors |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster` | barrier and addresses of the cluster |
@@ -57,6 +57,7 @@ mod system_call;
 mod tensor;
 mod texture;
 mod together;
+mod used;
 mod video;
 mod warp_wide;
 

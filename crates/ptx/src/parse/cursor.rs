@@ -182,16 +182,21 @@ impl<'t, 'a> Cursor<'t, 'a> {
         self.at = mark;
     }
 
-    /// Skips `.pragma "a", "b";`: advice to the assembler, without meaning for execution.
-    pub fn pragma(&mut self) -> Result<()> {
+    /// Passes over `.pragma "a", "b";`: advice to the assembler. One has a meaning for execution,
+    /// `used_bytes_mask`: the bytes that are used of what the next instruction loads, a bit each.
+    pub fn pragma(&mut self) -> Result<Option<u32>> {
         self.bump();
+        let mut used_bytes = None;
         loop {
-            let Tok::Str(_) = self.tok() else {
+            let Tok::Str(text) = self.tok() else {
                 return Err(self.expected("a string"));
             };
+            let mask = text.trim().strip_prefix("used_bytes_mask");
+            used_bytes = mask.and_then(mask_of).or(used_bytes);
             self.bump();
             if !self.eat(',') {
-                return self.punct(';');
+                self.punct(';')?;
+                return Ok(used_bytes);
             }
         }
     }
@@ -219,5 +224,14 @@ fn describe(token: Token<'_>, source: &str) -> String {
                 None => format!("`{text}`"),
             }
         }
+    }
+}
+
+/// The mask of a `used_bytes_mask`, in decimal or hexadecimal digits.
+fn mask_of(text: &str) -> Option<u32> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }

@@ -113,7 +113,9 @@ pub(crate) fn declarations<'a>(source: &'a str, tokens: &[Token<'a>]) -> Result<
                 module::section(c)?;
                 found.sections.push((name, start..c.mark()));
             }
-            Tok::Dot("pragma") => c.pragma()?,
+            Tok::Dot("pragma") => {
+                c.pragma()?;
+            }
             Tok::Dot(_) => item(c, tokens, &mut found.items)?,
             Tok::Punct(';') => {
                 c.bump();

@@ -51,6 +51,7 @@ pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
         opcode,
         modifiers,
         operands,
+        used_bytes: None,
         text,
     })
 }

@@ -22,7 +22,9 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
                 statement::loc(c)?;
             }
             Tok::Dot("section") => section(c)?,
-            Tok::Dot("pragma") => c.pragma()?,
+            Tok::Dot("pragma") => {
+                c.pragma()?;
+            }
             Tok::Dot(_) => item(c, &mut module)?,
             Tok::Punct(';') => {
                 c.bump();
@@ -285,7 +287,7 @@ fn performance<'a>(
     function: &mut Function<'a>,
 ) -> Result<()> {
     if directive == "pragma" {
-        return c.pragma();
+        return c.pragma().map(drop);
     }
     let pos = c.pos();
     c.bump();

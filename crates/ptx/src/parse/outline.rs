@@ -118,7 +118,9 @@ fn kernel<'a>(c: &mut Cursor<'_, 'a>, start: usize) -> Result<Option<KernelText<
         match c.tok() {
             Tok::Punct(';') => return Ok(None),
             // Its semicolon ends no declaration.
-            Tok::Dot("pragma") => c.pragma()?,
+            Tok::Dot("pragma") => {
+                c.pragma()?;
+            }
             Tok::End => return Err(c.expected(&format!("the body of `{name}`, or `;`"))),
             _ => {
                 c.bump();

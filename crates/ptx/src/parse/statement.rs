@@ -22,6 +22,7 @@ fn block<'a>(c: &mut Cursor<'_, 'a>, depth: u32) -> Result<Vec<Stmt<'a>>> {
     }
     c.punct('{')?;
     let mut stmts = Vec::new();
+    let mut used_bytes = None;
     loop {
         match c.tok() {
             Tok::Punct('}') => {
@@ -33,14 +34,18 @@ fn block<'a>(c: &mut Cursor<'_, 'a>, depth: u32) -> Result<Vec<Stmt<'a>>> {
                 c.bump();
             }
             Tok::Dot("loc") => stmts.push(Stmt::Loc(loc(c)?)),
-            Tok::Dot("pragma") => c.pragma()?,
+            Tok::Dot("pragma") => used_bytes = c.pragma()?.or(used_bytes),
             Tok::Dot("extern") if c.peek(1) == Tok::Dot("shared") => {
                 c.bump();
                 variable::declaration(c, true, |v| stmts.push(Stmt::Variable(v)))?;
             }
             Tok::Dot(_) => variable::declaration(c, false, |v| stmts.push(Stmt::Variable(v)))?,
             Tok::Word(_) if c.peek(1) == Tok::Punct(':') => label(c, &mut stmts)?,
-            Tok::Word(_) | Tok::Punct('@') => stmts.push(Stmt::Inst(instruction::instruction(c)?)),
+            Tok::Word(_) | Tok::Punct('@') => {
+                let mut inst = instruction::instruction(c)?;
+                inst.used_bytes = used_bytes.take();
+                stmts.push(Stmt::Inst(inst));
+            }
             Tok::End => return Err(c.expected(&format!("`}}` to close the `{{` at {open}"))),
             _ => return Err(c.expected("an instruction, a directive, a label or `}`")),
         }
