@@ -1,9 +1,9 @@
 //! Vector loads whose last elements nothing uses.
 //!
-//! A compiler may load more than the source does, if it knows that the rest has memory: the elements
-//! behind an array's end share the 16 bytes, and so the page, of those before it. A pragma,
-//! `used_bytes_mask`, says which bytes of the load are used (PTX ISA, "Pragma strings"). The others
-//! may be beyond a buffer, which a GPU does not notice.
+//! A compiler may load more than the source does, if it knows that the rest has memory: the
+//! elements behind an array's end share the 16 bytes, and so the page, of those before it. A
+//! pragma, `used_bytes_mask`, says which bytes of the load are used (PTX ISA, "Pragma strings").
+//! The others may be beyond a buffer, which a GPU does not notice.
 
 use super::memory::Load;
 use crate::fault::{AccessKind, Stop};
@@ -13,7 +13,7 @@ use crate::runner::{At, BlockRunner, Execute, Next};
 use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
 
-/// A load of which some bytes are not used.
+/// A load that has bytes which nothing uses.
 #[derive(Debug)]
 pub(super) struct LoadUsed {
     whole: Load,
