@@ -227,6 +227,21 @@ impl FrameBuilder {
         }
     }
 
+    /// The numbers among the constants until now.
+    pub(crate) fn numbers(&self) -> HashMap<Slot, i64> {
+        let numbers = self.constants.iter().filter_map(|((class, value), &row)| {
+            let Constant::Bits(bits) = *value else {
+                return None;
+            };
+            let number = match class {
+                RegClass::B64 => bits as i64,
+                _ => i64::from(bits as i32),
+            };
+            Some((Slot { class: *class, row }, number))
+        });
+        numbers.collect()
+    }
+
     /// The rows of all constants until now, predicates among them.
     pub(crate) fn constant_rows(&self) -> impl Iterator<Item = Slot> {
         let constants = self.constants.iter();

@@ -9,8 +9,8 @@
 //! - a plain load says whether an atomic on the same word is worth while: "is there something on
 //!   the stack?". The atomic looks again.
 //!
-//! A load is taken for such a one if an atomic names the same word (register and offset) further
-//! down, and if what it loads goes nowhere but into arithmetic, conditions, and atomics on that
+//! A load is taken for such a one if an atomic names the same word (register and offset, be it by a
+//! sum in another register) further down, and if what it loads goes nowhere but into arithmetic, conditions, and atomics on that
 //! word; or if it is what a `cas` of the word compares with. It counts as relaxed: it races with
 //! weak stores as before, and threads may learn of each other by it, so that results are compared
 //! in several orders.
@@ -24,22 +24,27 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::address_origin::Makes;
 use crate::registers::Slot;
 use crate::unset_values::facts::{Facts, Rule, Word, WordAccess};
 
 /// The positions of these loads among the instructions of a function, and whether a `cas` compares
-/// what they load; among the latter those that are strong as they stand.
-pub(crate) fn relaxed_loads(facts: &[Facts]) -> Vec<(usize, bool)> {
-    let words = || {
-        (0..)
-            .zip(facts)
-            .filter_map(|(at, facts)| Some((at, facts.word?)))
-    };
-    let updates: Vec<(usize, Word)> = words().filter(|(_, word)| !word.access.is_load()).collect();
-    if updates.is_empty() {
+/// what they load; among the latter those that are strong as they stand. `numbers` are
+/// those that are operands.
+pub(crate) fn relaxed_loads(
+    facts: &[Facts],
+    numbers: impl FnOnce() -> HashMap<Slot, i64>,
+) -> Vec<(usize, bool)> {
+    let updates_a_word = |each: &Facts| each.word.is_some_and(|word| !word.access.is_load());
+    if !facts.iter().any(updates_a_word) {
         return Vec::new();
     }
-    let mut uses = None;
+    let uses = Uses::of(facts, &numbers());
+    let words = || {
+        let words = (0..).zip(&uses.words);
+        words.filter_map(|(at, word)| Some((at, (*word)?)))
+    };
+    let updates: Vec<(usize, Word)> = words().filter(|(_, word)| !word.access.is_load()).collect();
     let loads = words().filter_map(|(at, word)| {
         let mut updates = updates.iter();
         if !word.access.is_load()
@@ -47,7 +52,6 @@ pub(crate) fn relaxed_loads(facts: &[Facts]) -> Vec<(usize, bool)> {
         {
             return None;
         }
-        let uses = uses.get_or_insert_with(|| Uses::of(facts));
         let guard = uses.guard(facts, at, &word)?;
         let is_compared = guard == Guard::Compared;
         let is_new = is_compared || word.access == WordAccess::WeakLoad;
@@ -70,14 +74,20 @@ fn is_same(a: &Word, b: &Word) -> bool {
     (a.space, a.address, a.bytes) == (b.space, b.address, b.bytes)
 }
 
+/// The most sums of an address that are looked through.
+const MAX_SUMS: usize = 8;
+
 /// The instructions that read each register, and how many write it.
 struct Uses {
     readers: HashMap<Slot, Vec<usize>>,
     writers: HashMap<Slot, usize>,
+    /// The word that each instruction accesses. Its address has the first register of sums.
+    words: Vec<Option<Word>>,
 }
 
 impl Uses {
-    fn of(facts: &[Facts]) -> Self {
+    fn of(facts: &[Facts], numbers: &HashMap<Slot, i64>) -> Self {
+        let constant = |slot: Slot| numbers.get(&slot).copied();
         let (mut readers, mut writers) = (HashMap::<_, Vec<_>>::new(), HashMap::new());
         for (at, each) in facts.iter().enumerate() {
             for slot in each.operands() {
@@ -87,7 +97,41 @@ impl Uses {
                 *writers.entry(slot).or_default() += 1;
             }
         }
-        Self { readers, writers }
+        // The registers that are always another one and a number.
+        let sum = |each: &Facts| {
+            let &[Some(sum)] = &each.writes[..] else {
+                return None;
+            };
+            let is_plain = each.guard.is_none() && writers.get(&sum) == Some(&1);
+            let (base, number) = match (each.makes, &each.reads[..]) {
+                (Makes::OneOf, &[base]) => (base, 0),
+                (Makes::Sum, &[a, b]) => match (constant(a), constant(b)) {
+                    (None, Some(number)) => (a, number),
+                    (Some(number), None) => (b, number),
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            let is_register = base.class == sum.class && constant(base).is_none();
+            (is_plain && is_register).then_some((sum, (base, number)))
+        };
+        let sums: HashMap<Slot, (Slot, i64)> = facts.iter().filter_map(sum).collect();
+        let resolved = |word: Word| {
+            let mut address = word.address;
+            for _ in 0..MAX_SUMS {
+                let Some((base, number)) = sums.get(&address.base) else {
+                    break;
+                };
+                address.base = *base;
+                address.offset = address.offset.wrapping_add(*number);
+            }
+            Word { address, ..word }
+        };
+        Self {
+            words: facts.iter().map(|each| each.word.map(resolved)).collect(),
+            readers,
+            writers,
+        }
     }
 
     /// How many instructions write a register: if one, it names the same word wherever it is read.
@@ -101,9 +145,9 @@ impl Uses {
         let mut reached: HashSet<Slot> = open.iter().copied().collect();
         let mut has_other_use = false;
         while let Some(slot) = open.pop() {
-            for &reader in self.readers.get(&slot).into_iter().flatten() {
-                let reader = &facts[reader];
-                if let Some(other) = reader.word.filter(|other| is_same(word, other)) {
+            for &at in self.readers.get(&slot).into_iter().flatten() {
+                let reader = &facts[at];
+                if let Some(other) = self.words[at].filter(|other| is_same(word, other)) {
                     let is_compared = reader.reads.first() == Some(&slot);
                     if other.access == WordAccess::CompareAndSwap && is_compared {
                         return Some(Guard::Compared);

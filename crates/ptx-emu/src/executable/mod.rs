@@ -446,7 +446,7 @@ impl Builder {
             let old = each.writes.first().copied().flatten();
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
-        for (load, is_compared) in relaxed_loads(facts) {
+        for (load, is_compared) in relaxed_loads(facts, || function.frame.numbers()) {
             let (Some(word), Op::Other(op)) =
                 (facts[load].word, &mut self.code.insts[entry + load].op)
             else {
