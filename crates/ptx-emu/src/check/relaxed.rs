@@ -10,10 +10,10 @@
 //!   the stack?". The atomic looks again.
 //!
 //! A load is taken for such a one if an atomic names the same word (register and offset, be it by a
-//! sum in another register) further down, and if what it loads goes nowhere but into arithmetic, conditions, and atomics on that
-//! word; or if it is what a `cas` of the word compares with. It counts as relaxed: it races with
-//! weak stores as before, and threads may learn of each other by it, so that results are compared
-//! in several orders.
+//! sum in another register) further down, and if what it loads goes nowhere but into arithmetic,
+//! conditions, and atomics on that word; or if it is what a `cas` of the word compares with. It
+//! counts as relaxed: it races with weak stores as before, and threads may learn of each other by
+//! it, so that results are compared in several orders.
 //!
 //! Where a `cas` of a word is meant for a part of it ([`Strength::suits`]), the load before it is
 //! of the whole word too, and other threads may store to the rest by weak stores. In a kernel that
