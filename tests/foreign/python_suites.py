@@ -30,11 +30,6 @@ KNOWN = {
     # CUDA's guide lets a thread read only from one that takes part. The value is undefined; Warp drops it (tile_reduce.h:230).
     "test_tile_reduce": ("lanes shuffle from lanes outside the mask, and drop what they get", None),
 }
-# Alarms that are the emulator's to mend: the module's, with their kind.
-FALSE = {
-    # A load before a loop of `cas` counts as relaxed, but not where the loop has the address in another register (vec.h:1853).
-    "test_atomic": ("race in global memory", "the load before a loop of `cas` on the second word of a vector"),
-}
 NUMBA = "numba.cuda.tests.cudapy"
 WARP = """test_array_reduce test_atomic test_atomic_bitwise test_atomic_cas test_bit_count test_bool test_dense test_fp16
 test_intersect test_iter test_rand test_rounding test_runlength_encode test_scalar_ops test_vec_lite
@@ -114,10 +109,7 @@ def unittests(program, module, seconds=3 * SECONDS):
         known = {"right": "right", "skipped": "skipped by itself", "failures": "wrong", "errors": "wrong"}
         yield f"{short}.{name}", known.get(result, result)
     faults = run.faults()
-    kind, why = FALSE.get(short, (None, None))
-    if faults and all(fault["kind"] == kind for fault in faults):
-        yield short, f"false alarm: {why}"
-    elif faults and not failing:
+    if faults and not failing:
         yield short, f"true alarm: {reason}" if reason else "fault: " + faults[0]["text"].splitlines()[0]
 
 
