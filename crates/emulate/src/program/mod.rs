@@ -46,6 +46,9 @@ struct Report {
 /// Runs the program once for each order.
 pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let known = known_faults(&args.suppress)?;
+    if let Some(file) = args.replay.file() {
+        file.check("--replay")?;
+    }
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
     let mut library = Library::place(&file_of(DRIVER)?, &file_of(COMPILERS)?)?;

@@ -74,7 +74,9 @@ pub const TABLE: [Row; 37] = [
         "pack <sub --lab matadd --lab-file <lab.toml --course <course --cache <cache -o >o.bundle",
     ),
     short("launch --processes 2 -- run wave2d --shape 30,20 --steps 4 --device cpu"),
-    short("emulate <k.ptx --kernel k --json=>o.json --sarif >s.sarif --junit >j.xml u32[4]=7"),
+    short(
+        "emulate <k.ptx --kernel k --json=>o.json --sarif >s.sarif --junit >j.xml --replay >r.html u32[4]=7",
+    ),
     short("emulate --suppress <known --json=>o.json --sarif >s.sarif --junit >j.xml -- <./prog ok"),
 ];
 
