@@ -46,9 +46,8 @@ struct Report {
 /// Runs the program once for each order.
 pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let known = known_faults(&args.suppress)?;
-    if let Some(file) = args.replay.file() {
-        file.check("--replay")?;
-    }
+    // The driver writes the page. Whether it can is seen before anything runs.
+    drop(args.replay.open()?);
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
     let mut library = Library::place(&file_of(DRIVER)?, &file_of(COMPILERS)?)?;
