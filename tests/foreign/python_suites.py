@@ -52,7 +52,6 @@ TINYGRAD = """backend/test_uops backend/test_linearizer backend/test_softmax_fus
 backend/test_renderer_failures opt/test_tensor_cores opt/test_kernel_opts backend/test_ops""".split()
 EMPTY = "true alarm: it computes with `Tensor.empty`, or what BEAM tries kernels with"
 TINYGRAD_KNOWN = [
-    # nvcc says by a pragma (`used_bytes_mask`) that a load of 16 bytes uses fewer; the last of them are behind the array.
     ("_mode", "Calculated output H: 0", "not run: this PyTorch refuses the padding"),
     ("", "directory: 'clang'", "not run: its CPU device wants clang"),
     ("BitcastBufferView", "AssertionError", "true alarm: 8 bytes at a multiple of 4"),

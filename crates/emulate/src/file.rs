@@ -66,6 +66,8 @@ pub(crate) fn run(
     let shows = json.wants_text();
     let ending = if let Some(kernel) = &args.kernel {
         let launch = Launch::new(args, kernel, &executable).map_err(CommandError::Input)?;
+        // A replay shows the first order with a fault, else the first.
+        let (mut shown, mut shown_fault) = (None, None);
         for order in &args.orders.0 {
             let launched = launch.run(*order)?;
             if shows {
@@ -74,13 +76,13 @@ pub(crate) fn run(
             if report.runs.iter().all(|earlier| earlier.notes.is_empty()) {
                 launched.run.notes.iter().for_each(|said| note(said));
             }
+            if shown.is_none() || shown_fault.is_none() && launched.fault.is_some() {
+                (shown, shown_fault) = (Some(*order), launched.fault);
+            }
             report.runs.push(launched.run);
         }
-        if let Some(page) = replay {
-            // The first order with a fault, else the first.
-            let faulty = report.runs.iter().find(|run| !run.faults.is_empty());
-            let order = faulty.or(report.runs.first()).map_or(0, |run| run.order);
-            let wrote = launch.replay(order, page)?;
+        if let (Some(page), Some(order)) = (replay, shown) {
+            let wrote = launch.replay(order, shown_fault.as_deref(), page)?;
             if shows {
                 out.line(wrote)?;
             }

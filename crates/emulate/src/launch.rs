@@ -8,7 +8,7 @@ use exit::CommandError;
 use forge::Place;
 use ptx_emu::{
     DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, LaunchReport,
-    LoadedModule, Machine, Options, OutOfMemory, ProgramFault, RecordingPlan, Schedule,
+    LoadedModule, Machine, Options, OutOfMemory, ProgramFault, Schedule,
 };
 use terminal::look::Look;
 use units::{count, grouped};
@@ -133,29 +133,27 @@ impl<'a> Launch<'a> {
         Ok((machine, module))
     }
 
-    /// Launches once more in an order, writes a page that replays it, and says so.
+    /// Launches once more in an order, in which a launch ended so, writes a page that replays it,
+    /// and says so.
     ///
     /// # Errors
     ///
     /// Those of [`Self::run`], blocks that the grid does not have, and a file that cannot be
     /// written.
-    pub(crate) fn replay(&self, order: u32, page: Page) -> Result<String, CommandError> {
-        let launch = |plan: Option<RecordingPlan>| {
-            let (mut machine, module) = self.machine(order)?;
-            machine.record(plan);
-            let (block, _) = self.place(&mut machine)?;
-            let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);
-            let fault = match outcome {
-                Err(Fault::Program(fault)) => Some(fault),
-                _ => None,
-            };
-            Ok::<_, CommandError>((machine.take_recording(), fault))
-        };
-        let (_, first) = launch(None)?;
-        let plan = page.plan(self.config.grid, first.as_deref())?;
-        let (recording, fault) = launch(Some(plan))?;
+    pub(crate) fn replay(
+        &self,
+        order: u32,
+        fault: Option<&ProgramFault>,
+        page: Page,
+    ) -> Result<String, CommandError> {
+        let (mut machine, module) = self.machine(order)?;
+        machine.record(Some(page.plan(self.config.grid, fault)?));
+        let (block, _) = self.place(&mut machine)?;
+        // It ends as it did before.
+        let _ = machine.launch(&module, &self.kernel.name, &self.config, &block);
+        let recording = machine.take_recording();
         let recording = recording.ok_or_else(|| lacking("the launch was not recorded"))?;
-        page.write(&recording, self.executable.program(), fault.as_deref())
+        page.write(&recording, self.executable.program(), fault)
     }
 
     /// The findings of a launch.
@@ -196,6 +194,10 @@ impl<'a> Launch<'a> {
         }
         Ok(Launched {
             run,
+            fault: match outcome {
+                Err(Fault::Program(fault)) => Some(fault),
+                _ => None,
+            },
             printed: machine.take_printed().text,
             machine,
             buffers,
@@ -253,6 +255,8 @@ struct Placed<'a> {
 pub(crate) struct Launched<'a> {
     /// Its outcome.
     pub(crate) run: Run,
+    /// The fault among it.
+    pub(crate) fault: Option<Box<ProgramFault>>,
     /// The kernel's prints.
     printed: String,
     machine: Machine,

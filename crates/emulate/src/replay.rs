@@ -84,8 +84,7 @@ impl Page {
         })
     }
 
-    /// Writes the page of a recording of a kernel of this program, and says so. Sources are read
-    /// where the program says that they are.
+    /// Writes the page of a recording of a kernel of this program, and says so.
     ///
     /// # Errors
     ///
@@ -96,9 +95,7 @@ impl Page {
         program: &ptx::Program,
         fault: Option<&ProgramFault>,
     ) -> Result<String, CommandError> {
-        let page = replay::page(recording, program, fault, |path| {
-            std::fs::read_to_string(path).ok()
-        });
+        let page = replay::page(recording, program, fault);
         let path = self.file.write_all(page.as_bytes())?;
         Ok(format!(
             "wrote {}: {}",

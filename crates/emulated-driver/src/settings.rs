@@ -15,7 +15,7 @@
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
-//! | `EMULATED_DRIVER_REPLAY` | a file for the page that replays a launch; `_BLOCKS`, `_STEPS` | none |
+//! | `EMULATED_DRIVER_REPLAY` | a page that replays a launch; `_BLOCKS`, `_STEPS` | none |
 //! | `EMULATED_DRIVER_KNOWN` | a file of known faults, beside the library's own | none |
 //! | `EMULATED_DRIVER_EACH` | 1: a fault is recorded each time, and told once | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |

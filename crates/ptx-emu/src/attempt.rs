@@ -37,10 +37,9 @@ pub(crate) type Doubts = Vec<u64>;
 struct Trust {
     /// The kernel has been watched.
     is_given: AtomicBool,
-    /// The addresses of buffers that are not part of it; 0 where there is none.
-    doubts: [AtomicU64; MAX_DOUBTS],
-    /// There are more of them.
-    has_more: AtomicBool,
+    /// The addresses of buffers that are not part of it; 0 where there is none. Nothing is part of
+    /// it once all places are taken.
+    doubts: [AtomicU64; MAX_DOUBTS + 1],
     /// A store met loads without notes.
     is_broken: AtomicBool,
 }
@@ -51,7 +50,6 @@ impl Trust {
         let trust = Self {
             is_given: AtomicBool::new(known.is_some()),
             doubts: Default::default(),
-            has_more: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
         };
         for buffer in known.into_iter().flatten() {
@@ -65,15 +63,14 @@ impl Trust {
             let put = place.compare_exchange(0, buffer, SeqCst, SeqCst);
             put.is_ok() || put == Err(buffer)
         };
-        if !self.doubts.iter().any(is_put) {
-            self.has_more.store(true, SeqCst);
-        }
+        // With all places taken, one more changes nothing.
+        let _ = self.doubts.iter().any(is_put);
     }
 
     #[inline(always)]
     fn includes(&self, buffer: u64) -> bool {
         let mut doubts = self.doubts.iter().map(|doubt| doubt.load(SeqCst));
-        !doubts.any(|doubt| doubt == buffer) && !self.has_more.load(SeqCst)
+        !doubts.any(|doubt| doubt == buffer) && self.doubts[MAX_DOUBTS].load(SeqCst) == 0
     }
 }
 
@@ -154,17 +151,8 @@ impl Attempt {
         if !trust.is_given.load(SeqCst) {
             return None;
         }
-        let mut doubts: Doubts = trust
-            .doubts
-            .iter()
-            .map(|doubt| doubt.load(SeqCst))
-            .collect();
-        doubts.retain(|doubt| *doubt != 0);
-        if trust.has_more.load(SeqCst) {
-            // One more than there is room for.
-            doubts.push(u64::MAX);
-        }
-        Some(doubts)
+        let doubts = trust.doubts.iter().map(|doubt| doubt.load(SeqCst));
+        Some(doubts.filter(|doubt| *doubt != 0).collect())
     }
 
     /// True if a store met loads that have no notes.

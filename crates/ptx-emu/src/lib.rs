@@ -191,6 +191,6 @@ pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};
 pub use recording::{
     RecordedAccess, RecordedBuffer, RecordedRegister, RecordedSpace, RecordedWrite, Recording,
-    RecordingPlan, Step,
+    RecordingPlan, Step, number_in,
 };
 pub use tensor_map::{MAX_RANK, TensorElement, TensorMap};

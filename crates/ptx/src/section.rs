@@ -5,8 +5,8 @@ use crate::program::Declared;
 
 impl Declared {
     /// The bytes of the text's section of this name, without its dot (PTX ISA, "Debugging
-    /// directives"). Labels and other sections in it are 0. `None` if there is no such section, or
-    /// none that can be read.
+    /// directives"). Labels and other sections in it are 0. `None` if the text has none of this
+    /// name, or none that can be read.
     ///
     /// ```
     /// let text = ".version 8.0
@@ -37,20 +37,9 @@ fn read(text: &str, name: &str) -> Option<Vec<u8>> {
     let mut is_negative = false;
     loop {
         let value = match next()? {
-            Tok::Dot("b8") => {
-                width = 1;
-                continue;
-            }
-            Tok::Dot("b16") => {
-                width = 2;
-                continue;
-            }
-            Tok::Dot("b32") => {
-                width = 4;
-                continue;
-            }
-            Tok::Dot("b64") => {
-                width = 8;
+            Tok::Dot(unit @ ("b8" | "b16" | "b32" | "b64")) => {
+                let bits: usize = unit[1..].parse().ok()?;
+                width = bits / 8;
                 continue;
             }
             Tok::Punct(',') => continue,

@@ -1,7 +1,5 @@
 //! Version 1 of what a page of a replay has in it, as JSON.
 
-use std::collections::HashMap;
-
 use ptx_emu::{
     AccessKind, CodePosition, ProgramFault, RecordedAccess, RecordedSpace, RecordedWrite,
     Recording, SourcePosition,
@@ -217,13 +215,11 @@ impl Values {
 }
 
 impl Document {
-    /// The document of a recording of a kernel of this program, with the text of each source that
-    /// `read` finds.
+    /// The document of a recording of a kernel of this program.
     pub(crate) fn of(
         recording: &Recording,
         program: &ptx::Program,
         fault: Option<&ProgramFault>,
-        read: impl Fn(&str) -> Option<String>,
     ) -> Document {
         let mut sources = Sources::default();
         let places: Vec<Place> = recording
@@ -239,7 +235,7 @@ impl Document {
             block: recording.block,
             blocks: recording.blocks.clone(),
             is_cut: recording.is_cut,
-            sources: sources.with_text(read),
+            sources: sources.with_text(),
             ptx: lines(program, &places),
             places,
             registers: recording
@@ -330,10 +326,7 @@ fn lines(program: &ptx::Program, places: &[Place]) -> Ptx {
 
 /// The files that places name, each once.
 #[derive(Default)]
-struct Sources {
-    numbers: HashMap<String, usize>,
-    paths: Vec<String>,
-}
+struct Sources(Vec<String>);
 
 impl Sources {
     fn place(&mut self, place: &CodePosition) -> Place {
@@ -346,24 +339,23 @@ impl Sources {
     }
 
     fn line(&mut self, line: &SourcePosition) -> Line {
-        let path = line.file.to_string();
-        let next = self.paths.len();
-        let source = *self.numbers.entry(path.clone()).or_insert(next);
-        if source == next {
-            self.paths.push(path);
-        }
+        let known = self.0.iter().position(|path| **path == *line.file);
         Line {
-            source,
+            source: known.unwrap_or_else(|| {
+                self.0.push(line.file.to_string());
+                self.0.len() - 1
+            }),
             line: line.line,
             column: line.column,
         }
     }
 
-    fn with_text(self, read: impl Fn(&str) -> Option<String>) -> Vec<Source> {
-        let paths = self.paths.into_iter();
+    /// With the texts that are at hand.
+    fn with_text(self) -> Vec<Source> {
+        let paths = self.0.into_iter();
         paths
             .map(|path| Source {
-                text: read(&path),
+                text: std::fs::read_to_string(&path).ok(),
                 path,
             })
             .collect()

@@ -31,7 +31,7 @@ const SCRIPT: &str = concat!(
 );
 
 /// The page of a recording of a kernel of this program. It opens at the fault, if there was one.
-/// `read` gives the text of a source that the program names, if it is at hand.
+/// Sources are read where the program says that they are; a page does without those that are not.
 ///
 /// ```
 /// use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, RecordingPlan};
@@ -50,7 +50,7 @@ const SCRIPT: &str = concat!(
 /// };
 /// machine.launch(&module, "nothing", &config, Vec::<u8>::new())?;
 /// let recording = machine.take_recording().expect("it was asked for");
-/// let page = replay::page(&recording, module.program(), None, |_| None);
+/// let page = replay::page(&recording, module.program(), None);
 /// assert!(page.starts_with("<!doctype html>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,13 +58,8 @@ const SCRIPT: &str = concat!(
 /// # Panics
 ///
 /// Never: everything in a recording can be written as JSON.
-pub fn page(
-    recording: &Recording,
-    program: &ptx::Program,
-    fault: Option<&ProgramFault>,
-    read: impl Fn(&str) -> Option<String>,
-) -> String {
-    let document = Document::of(recording, program, fault, read);
+pub fn page(recording: &Recording, program: &ptx::Program, fault: Option<&ProgramFault>) -> String {
+    let document = Document::of(recording, program, fault);
     let json = serde_json::to_vec(&document).expect("it has strings for keys");
     let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
     deflated.write_all(&json).expect("memory takes all bytes");

@@ -1,6 +1,6 @@
 //! The extent of a page that is asked for.
 
-use ptx_emu::{FaultKind, ProgramFault, Recording, RecordingPlan};
+use ptx_emu::{FaultKind, ProgramFault, Recording, RecordingPlan, number_in};
 use units::count;
 
 /// The extent of a page that is asked for.
@@ -55,13 +55,9 @@ pub fn extent(recording: &Recording, fault: Option<&ProgramFault>) -> String {
 
 /// The block of a fault, behind that of the earlier access of a race.
 fn blocks_of(fault: &ProgramFault, grid: [u32; 3]) -> Vec<u64> {
-    let number = |block: [u32; 3]| {
-        let [x, y, z] = block.map(u64::from);
-        (z * u64::from(grid[1]) + y) * u64::from(grid[0]) + x
-    };
-    let mut blocks = vec![number(fault.thread.block)];
+    let mut blocks = vec![number_in(grid, fault.thread.block)];
     if let FaultKind::Race { earlier, .. } = &fault.kind {
-        blocks.insert(0, number(earlier.thread.block));
+        blocks.insert(0, number_in(grid, earlier.thread.block));
         blocks.dedup();
     }
     blocks

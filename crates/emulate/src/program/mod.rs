@@ -61,8 +61,9 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         let record = RecordFile::new().map_err(unrecorded)?;
         let name = record.name().map_err(unrecorded)?;
         let is_replayed = runs.iter().any(|run: &Run| !run.faults.is_empty());
-        let list = library.known.clone();
-        library.set(settings(args, name, *order, list.as_deref(), is_replayed))?;
+        let list = library.known.as_deref();
+        let settings = settings(args, name, *order, list, is_replayed);
+        library.set(settings)?;
         let ended = processes::run(&mut command(args, &library))
             .map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {

@@ -76,9 +76,7 @@ fn write(launch: &Launch, recording: &Recording, fault: Option<&ProgramFault>) {
         return;
     };
     let program = launch.module.program();
-    let page = replay::page(recording, program, fault, |file| {
-        std::fs::read_to_string(file).ok()
-    });
+    let page = replay::page(recording, program, fault);
     match std::fs::write(path, page) {
         Ok(()) => report::note(&format!(
             "wrote {}: {}",

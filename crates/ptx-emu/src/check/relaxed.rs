@@ -35,8 +35,13 @@ pub(crate) fn relaxed_loads(
     facts: &[Facts],
     numbers: impl FnOnce() -> HashMap<Slot, i64>,
 ) -> Vec<(usize, bool)> {
-    let updates_a_word = |each: &Facts| each.word.is_some_and(|word| !word.access.is_load());
-    if !facts.iter().any(updates_a_word) {
+    let of = |is_load: bool| {
+        let words = facts.iter().filter_map(|each| each.word);
+        words.filter(move |word| word.access.is_load() == is_load)
+    };
+    // Most functions have no such pair, and need no more work.
+    let may_be_same = |a: &Word, b: &Word| (a.space, a.bytes) == (b.space, b.bytes);
+    if !of(false).any(|update| of(true).any(|load| may_be_same(&load, &update))) {
         return Vec::new();
     }
     let uses = Uses::of(facts, &numbers());

@@ -343,5 +343,20 @@ pub(crate) const fn narrow_nan(a: u64, to: &Format) -> u64 {
     to.infinity(a & F64.sign_bit() != 0) | quiet | payload
 }
 
+/// The value of a binary16.
+#[inline(always)]
+pub(crate) fn half_to_single(bits: u16) -> f32 {
+    let sign = u32::from(bits & 0x8000) << 16;
+    let magnitude = u32::from(bits & 0x7fff) << 13;
+    let is_finite = bits & 0x7c00 != 0x7c00;
+    // The exponents differ by 112, for subnormal numbers too.
+    let scaled = if is_finite {
+        (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits()
+    } else {
+        magnitude | 0x7f80_0000
+    };
+    f32::from_bits(sign | scaled)
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! The meaning of an element's bytes, and results of several elements.
 
 use super::{Channel, Image, Sampler};
+use crate::exact;
 
 /// The bytes of an element: at most four channels of four.
 pub(crate) type Bytes = [u8; 16];
@@ -51,7 +52,7 @@ pub(crate) fn floats(image: &Image, sampler: &Sampler, bytes: &Bytes) -> [f32; 4
             Channel::U16 => bits as f32 / 65535.0,
             Channel::S8 => signed_part(bits, 127.0),
             Channel::S16 => signed_part(bits, 32767.0),
-            Channel::F16 => half_to_single(bits as u16),
+            Channel::F16 => exact::half_to_single(bits as u16),
             Channel::F32 | Channel::U32 | Channel::S32 => f32::from_bits(bits),
         }
     })
@@ -61,20 +62,6 @@ pub(crate) fn floats(image: &Image, sampler: &Sampler, bytes: &Bytes) -> [f32; 4
 fn signed_part(bits: u32, greatest: f32) -> f32 {
     let part = bits as i32 as f32 / greatest;
     if part < -1.0 { -1.0 } else { part }
-}
-
-/// The value of a binary16.
-fn half_to_single(bits: u16) -> f32 {
-    let sign = u32::from(bits & 0x8000) << 16;
-    let magnitude = u32::from(bits & 0x7fff) << 13;
-    let is_finite = bits & 0x7c00 != 0x7c00;
-    // The exponents differ by 112, for subnormal numbers too.
-    let scaled = if is_finite {
-        (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits()
-    } else {
-        magnitude | 0x7f80_0000
-    };
-    f32::from_bits(sign | scaled)
 }
 
 /// The linear value of an sRGB one (IEC 61966-2-1).

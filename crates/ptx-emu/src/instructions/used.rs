@@ -39,37 +39,32 @@ impl LoadUsed {
             whole,
         }
     }
+}
 
-    /// Whether some lane's load leaves the buffer that it begins in.
-    fn leaves_a_buffer(&self, runner: &BlockRunner, warp: &Warp, at: At) -> bool {
-        let addresses = warp.registers.addresses(&self.whole.access.address);
-        let width = u64::from(self.whole.access.width);
-        let memory = runner.launch.memory;
-        lanes(at.active).any(|lane| {
-            let address = addresses[lane];
+/// Whether some lane's access leaves the buffer that it begins in.
+fn leaves_a_buffer(runner: &BlockRunner, request: &Request, span: &Span) -> bool {
+    let (memory, width) = (runner.launch.memory, u64::from(request.width));
+    let bytes = (span.max - span.min).checked_add(width);
+    let is_whole = bytes.is_some_and(|bytes| memory.find(span.min, bytes).is_some());
+    !is_whole
+        && lanes(request.mask).any(|lane| {
+            let address = request.addresses[lane];
             let buffer = memory.find(address, 1);
             buffer.is_some_and(|buffer| !buffer.holds(address, width))
         })
-    }
 }
 
 impl Execute for LoadUsed {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        if !self.leaves_a_buffer(runner, warp, at) {
-            return self.whole.execute(runner, warp, at);
-        }
         let (address, width) = (&self.whole.access.address, self.whole.access.width);
         let addresses = warp.registers.addresses(address);
-        let lanes = at.active;
-        let request = Request::weak(
-            AccessKind::Load,
-            &addresses,
-            lanes,
-            width,
-            at.pc,
-            warp.index,
-        );
-        runner.check_alignment(&request, &Span::of(&addresses, lanes, width), None)?;
+        let mask = at.active;
+        let request = Request::weak(AccessKind::Load, &addresses, mask, width, at.pc, warp.index);
+        let span = Span::of(&addresses, mask, width);
+        if !leaves_a_buffer(runner, &request, &span) {
+            return self.whole.execute(runner, warp, at);
+        }
+        runner.check_alignment(&request, &span, None)?;
         for part in &self.parts {
             part.execute(runner, warp, at)?;
         }

@@ -154,6 +154,17 @@ pub struct RecordedAccess {
     pub cost: u64,
 }
 
+/// The number of a block in a grid of these extents, or of a thread in a block: x fastest.
+///
+/// ```
+/// assert_eq!(ptx_emu::number_in([4, 2, 1], [3, 1, 0]), 7);
+/// ```
+pub fn number_in(extents: [u32; 3], at: [u32; 3]) -> u64 {
+    let [x, y, z] = at.map(u64::from);
+    let [width, height, _] = extents.map(u64::from);
+    (z * height + y) * width + x
+}
+
 impl Recording {
     /// The step that ended with a fault of the launch that was recorded: the last of the thread's
     /// warp.
@@ -172,13 +183,8 @@ impl Recording {
 
     /// The last step before `end` that a thread made at a position.
     fn last_of(&self, end: usize, thread: &ThreadId, place: &CodePosition) -> Option<usize> {
-        let number = |at: [u32; 3], of: [u32; 3]| {
-            let [x, y, z] = at.map(u64::from);
-            let [width, height, _] = of.map(u64::from);
-            (z * height + y) * width + x
-        };
-        let block = number(thread.block, self.grid);
-        let thread = number(thread.thread, self.block) as usize;
+        let block = number_in(self.grid, thread.block);
+        let thread = number_in(self.block, thread.thread) as usize;
         let (warp, lane) = (thread / LANES, thread % LANES);
         self.steps[..end].iter().rposition(|step| {
             self.blocks[step.block] == block

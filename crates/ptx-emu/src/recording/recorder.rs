@@ -45,8 +45,6 @@ pub(super) struct Kept {
     pub(super) buffers: Numbered<RecordedBuffer>,
     pub(super) steps: VecDeque<Step>,
     pub(super) is_cut: bool,
-    /// The latest step is not kept.
-    is_over: bool,
 }
 
 impl Recorder {
@@ -65,7 +63,7 @@ impl Recorder {
     /// Changes the latest step, if it is kept.
     pub(super) fn change(&self, change: impl FnOnce(&mut Kept, &mut Step)) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_over {
+        if kept.is_cut && !self.plan.keeps_last {
             return;
         }
         if let Some(mut step) = kept.steps.pop_back() {
@@ -79,7 +77,6 @@ impl Recorder {
         if kept.steps.len() == self.plan.most_steps {
             kept.is_cut = true;
             if !self.plan.keeps_last {
-                kept.is_over = true;
                 return;
             }
             kept.steps.pop_front();

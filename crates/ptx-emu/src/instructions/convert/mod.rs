@@ -562,22 +562,13 @@ fn widen(bits: u32) -> u64 {
     }
 }
 
-/// An f16 as an f32, without branches.
+/// An f16 as an f32.
 #[inline(always)]
 fn widen_f16(half: u16) -> u32 {
-    let magnitude = u32::from(half & 0x7fff);
-    // The exponent's bias grows by 112, and a product normalises what is subnormal.
-    let finite = f32::from_bits(magnitude << 13) * f32::from_bits((112 + 127) << 23);
-    let infinite = 0x7f80_0000;
-    let number = if magnitude == 0x7c00 {
-        infinite
-    } else {
-        finite.to_bits()
-    };
-    if magnitude > 0x7c00 {
+    if half & 0x7fff > 0x7c00 {
         CANONICAL_NAN_F32
     } else {
-        u32::from(half & 0x8000) << 16 | number
+        exact::half_to_single(half).to_bits()
     }
 }
 
