@@ -14,18 +14,29 @@ pub(crate) use recorder::Recorder;
 /// The extent of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingPlan {
-    /// The blocks, by their numbers in the grid: x fastest.
-    pub blocks: Vec<u64>,
+    /// The blocks.
+    pub blocks: RecordedBlocks,
     /// The most steps that are kept.
     pub most_steps: usize,
     /// The last steps are kept, where there are more; else the first.
     pub keeps_last: bool,
 }
 
+/// The blocks of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedBlocks {
+    /// Those of these numbers in the grid: x fastest.
+    Numbered(Vec<u64>),
+    /// Those that store to the byte at this address of global memory.
+    Storing(u64),
+}
+
 /// The steps of the warps of some blocks.
 ///
 /// ```
-/// use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, RecordingPlan};
+/// use ptx_emu::{
+///     DeviceLimits, Executable, LaunchConfig, Machine, Options, RecordedBlocks, RecordingPlan,
+/// };
 ///
 /// let mut machine = Machine::new(DeviceLimits::default(), Options::default());
 /// let program = Executable::parse(
@@ -36,7 +47,11 @@ pub struct RecordingPlan {
 ///      }",
 /// )?;
 /// let module = machine.load(program)?;
-/// machine.record(Some(RecordingPlan { blocks: vec![1], most_steps: 100, keeps_last: false }));
+/// machine.record(Some(RecordingPlan {
+///     blocks: RecordedBlocks::Numbered(vec![1]),
+///     most_steps: 100,
+///     keeps_last: false,
+/// }));
 /// let config = LaunchConfig {
 ///     grid: [2, 1, 1],
 ///     block: [32, 1, 1],
@@ -181,6 +196,20 @@ impl Recording {
         self.last_of(end, &earlier.thread, &earlier.place)
     }
 
+    /// The last step that stored to a byte of a buffer: a plain store, or an atomic.
+    pub fn last_store(&self, buffer: &str, byte: u64) -> Option<usize> {
+        let number = self.buffers.iter().position(|one| one.name == buffer)?;
+        let space = RecordedSpace::Global(number);
+        (0..self.steps.len()).rev().find(|step| {
+            let mut accesses = self.steps[*step].accesses.iter();
+            accesses.any(|access| {
+                access.space == space
+                    && access.kind != AccessKind::Load
+                    && access.lanes_at(byte) != 0
+            })
+        })
+    }
+
     /// The last step before `end` that a thread made at a position.
     fn last_of(&self, end: usize, thread: &ThreadId, place: &CodePosition) -> Option<usize> {
         let block = number_in(self.grid, thread.block);
@@ -193,17 +222,14 @@ impl Recording {
                 && self.places[step.place] == *place
         })
     }
+}
 
-    /// The lanes of a step that access this byte of a memory.
-    pub fn lanes_at(&self, step: usize, space: RecordedSpace, byte: u64) -> u32 {
-        let accesses = self.steps[step].accesses.iter();
-        let there = accesses.filter(|access| access.space == space);
-        there.fold(0, |found, access| {
-            let width = u64::from(access.width);
-            found
-                | lanes_where(access.lanes, |lane| {
-                    (access.offsets[lane]..access.offsets[lane] + width).contains(&byte)
-                })
+impl RecordedAccess {
+    /// The lanes that access this byte of the memory.
+    pub fn lanes_at(&self, byte: u64) -> u32 {
+        let width = u64::from(self.width);
+        lanes_where(self.lanes, |lane| {
+            (self.offsets[lane]..self.offsets[lane] + width).contains(&byte)
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::coalesce::{atomic_wavefronts, sectors, wavefronts};
 use crate::counts::InstructionClass;
 use crate::fault::AccessKind;
 use crate::memory::global::Buffer;
-use crate::registers::LANES;
+use crate::registers::{LANES, lanes_where};
 use crate::request::Request;
 use crate::runner::{BlockRunner, Launch};
 use crate::warp::{State, Warp};
@@ -18,13 +18,13 @@ use crate::warp::{State, Warp};
 impl Launch<'_> {
     /// The recording of an attempt at it.
     pub(crate) fn recording(&self, recorder: Recorder) -> Recording {
-        let (blocks, kept) = recorder.into_kept();
+        let kept = recorder.into_kept();
         let places = kept.places.in_order().into_iter();
         Recording {
             kernel: self.kernel_name().to_owned(),
             grid: self.config.grid,
             block: self.config.block,
-            blocks,
+            blocks: kept.blocks.in_order(),
             shared_bytes: self.shared_bytes,
             places: places
                 .map(|pc| self.code.infos[pc as usize].position.clone())
@@ -45,17 +45,14 @@ impl BlockRunner<'_> {
         let Some(recorder) = &self.launch.recorder else {
             return;
         };
-        let block = self.block.index;
-        let blocks = &recorder.plan.blocks;
         let step = Step {
-            block: blocks.iter().position(|one| *one == block).unwrap_or(0),
             warp: warp.index,
             lanes,
             active,
             is_barrier: self.launch.code.infos[pc as usize].class == InstructionClass::Barrier,
             ..Step::default()
         };
-        recorder.begin(pc, step);
+        recorder.begin(pc, self.block.index, step);
     }
 
     /// Completes the latest step by what it has left: the values of the registers that the
@@ -128,5 +125,14 @@ impl BlockRunner<'_> {
                 cost,
             });
         });
+        let width = u64::from(request.width);
+        if let (Some(byte), Some(_)) = (recorder.watched(), buffer)
+            && request.kind != AccessKind::Load
+            && lanes_where(request.mask, |lane| {
+                byte.wrapping_sub(request.addresses[lane]) < width
+            }) != 0
+        {
+            recorder.note_storing();
+        }
     }
 }

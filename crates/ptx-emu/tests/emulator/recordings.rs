@@ -1,14 +1,15 @@
 //! Recordings against what kernels store, and against numbers worked out by hand.
 
 use ptx_emu::{
-    AccessKind, Fault, Machine, ProgramFault, RecordedSpace, Recording, RecordingPlan, Step,
+    AccessKind, Fault, Machine, ProgramFault, RecordedBlocks, RecordedSpace, Recording,
+    RecordingPlan, Step,
 };
 
 use crate::common::{Launch, Outcome, launch};
 
 fn plan(blocks: &[u64]) -> RecordingPlan {
     RecordingPlan {
-        blocks: blocks.to_vec(),
+        blocks: RecordedBlocks::Numbered(blocks.to_vec()),
         most_steps: 10_000,
         keeps_last: true,
     }
@@ -132,7 +133,7 @@ fn accesses_have_offsets_and_costs() {
         (AccessKind::Store, RecordedSpace::Shared, 32)
     );
     assert_eq!(steps[6].accesses[0].cost, 4);
-    assert_eq!(recording.lanes_at(12, load.space, 259), 1 << 2);
+    assert_eq!(load.lanes_at(259), 1 << 2);
 }
 
 #[test]
@@ -171,6 +172,39 @@ fn a_warp_that_waits_at_a_barrier() {
         .collect();
     assert_eq!(barriers.len(), 2);
     assert_eq!(barriers[0].waiting, u32::MAX);
+}
+
+#[test]
+fn blocks_that_store_to_a_byte() {
+    let launch = launch("mov.u64 %rd5, %rd3;\nst.global.u32 [%rd3], %r2;").grid(3);
+    let launch = launch.out_words(128);
+    let (of_one, _) = record(&launch, plan(&[1]));
+    let (name, addresses) = written(&of_one, &of_body(&of_one)[0]);
+    assert_eq!(name, "%rd5");
+    let storing = |address: u64, most_steps: usize| RecordingPlan {
+        blocks: RecordedBlocks::Storing(address),
+        most_steps,
+        keeps_last: true,
+    };
+    let byte = addresses[3] + 2;
+    // Steps of other blocks take no room.
+    for most_steps in [100, of_one.steps.len()] {
+        let (recording, _) = record(&launch, storing(byte, most_steps));
+        assert_eq!((&recording.blocks[..], recording.is_cut), (&[1][..], false));
+        assert_eq!(recording.steps, of_one.steps);
+        let step = recording.last_store("out", 4 * 35 + 2).unwrap();
+        assert_eq!(
+            recording.steps[step].accesses[0].lanes_at(4 * 35 + 2),
+            1 << 3
+        );
+        assert_eq!(recording.last_store("out", 4 * 70), None);
+        assert_eq!(recording.last_store("in", 4 * 35), None);
+    }
+    let (nothing, _) = record(&launch, storing(byte + 400, 5));
+    assert_eq!(
+        (nothing.blocks, nothing.steps, nothing.is_cut),
+        (vec![], vec![], false)
+    );
 }
 
 #[test]
