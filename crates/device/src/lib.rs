@@ -102,6 +102,7 @@ pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};
 pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::EmulatedDevice;
+pub use emulated_device::replayed::{Replay, WrongValue};
 pub use emulated_device::stores::Stored;
 pub use error::Error;
 pub use generations::Needs;
@@ -116,6 +117,7 @@ pub use ptx_emu::{
     Multiprocessor, Options, ProgramFault, Sanitize, Schedule, SharedTraffic, parse_capability,
 };
 pub use ranked_device::RankedDevice;
+pub use replay::{Facts, Wish};
 pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
 pub use traits::{Device, POISON, Segments, Session, TimedSession, check_buffer};

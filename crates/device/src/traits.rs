@@ -7,10 +7,12 @@ use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Stray, Ti
 use super::preparation::Preparation;
 use super::report::KernelReport;
 use crate::buffer::HostBuffer;
+use crate::emulated_device::replayed::{Replay, WrongValue};
 use crate::error::Error;
 use crate::module::Module;
 use plan::{BufferId, Plan};
 use ptx_emu::Printed;
+use replay::Wish;
 
 /// A byte that makes NaN of every float and nonsense of every index.
 pub const POISON: u8 = 0xff;
@@ -73,6 +75,18 @@ pub trait Device: Send + Sync {
     /// to standard output.
     fn take_printed(&self) -> Printed {
         Printed::default()
+    }
+
+    /// Records a launch of the plans that are prepared next, for a page that replays it: the first
+    /// with a fault, else the first; or the last one that stores a wrong value. False where it
+    /// cannot. Races are told where they are looked for.
+    fn record(&self, _wish: Wish, _wrong: Option<WrongValue>) -> bool {
+        false
+    }
+
+    /// Takes the launch that was recorded, and records no more.
+    fn take_replay(&self) -> Option<Replay> {
+        None
     }
 }
 

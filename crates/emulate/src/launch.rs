@@ -1,5 +1,6 @@
 //! A launch of a kernel of a PTX file.
 
+use replay::{Facts, Mistake, Page};
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use units::{count, grouped};
 
 use crate::arguments::{Argument, Buffer};
 use crate::options::{EmulateArgs, sanitize};
-use crate::replay::Page;
+
 use crate::runs::{self, Counts, Run};
 
 /// Elements of a buffer that are shown.
@@ -147,13 +148,15 @@ impl<'a> Launch<'a> {
         page: Page,
     ) -> Result<String, CommandError> {
         let (mut machine, module) = self.machine(order)?;
-        machine.record(Some(page.plan(self.config.grid, fault)?));
+        machine.record(Some(page.wish.plan(self.config.grid, fault)?));
         let (block, _) = self.place(&mut machine)?;
         // It ends as it did before.
         let _ = machine.launch(&module, &self.kernel.name, &self.config, &block);
         let recording = machine.take_recording();
         let recording = recording.ok_or_else(|| lacking("the launch was not recorded"))?;
-        page.write(&recording, self.executable.program(), fault)
+        let mistake = fault.map(|fault| Mistake::fault(&recording, fault));
+        let program = self.executable.program();
+        page.write(&recording, program, mistake.as_ref(), &Facts::LOCAL)
     }
 
     /// The findings of a launch.

@@ -26,7 +26,6 @@
 //! | `program/processes.rs` | its processes, from the first one's start to the last one's end |
 //! | `program/start.rs` | why a program cannot be started |
 //! | `program/records.rs` | the records of the driver about it |
-//! | `replay.rs` | the page that replays a launch |
 //! | `runs.rs` | the findings of a run, of a program or a kernel |
 //!
 //! # Limits
@@ -41,7 +40,6 @@ mod options;
 mod orders;
 #[cfg_attr(not(target_os = "linux"), path = "no_program.rs")]
 mod program;
-mod replay;
 mod runs;
 #[cfg(test)]
 mod tests;

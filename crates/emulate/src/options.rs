@@ -10,7 +10,7 @@ use ptx_emu::{Sanitize, parse_capability};
 use terminal::json::JsonArg;
 
 use crate::orders::Orders;
-use crate::replay::ReplayArgs;
+use replay::ReplayArgs;
 
 /// The arguments of the command. [`help`] goes below their list.
 #[derive(Debug, Clone, Args)]

@@ -1,10 +1,13 @@
 //! Version 1 of what a page of a replay has in it, as JSON.
 
 use ptx_emu::{
-    AccessKind, CodePosition, ProgramFault, RecordedAccess, RecordedSpace, RecordedWrite,
-    Recording, SourcePosition,
+    AccessKind, CodePosition, RecordedAccess, RecordedSpace, RecordedWrite, Recording,
+    SourcePosition,
 };
 use serde::Serialize;
+
+use crate::facts::Facts;
+use crate::mistake::Mistake;
 
 /// The number that [`Document::version`] has. It grows when a field changes what it means.
 const VERSION: u32 = 1;
@@ -40,7 +43,7 @@ pub(crate) struct Document {
     shared_bytes: u64,
     /// The instructions, in the order in which they ran.
     steps: Vec<Step>,
-    /// The fault that ended the launch.
+    /// The fault that ended the launch, or the value that it stored and that is wrong.
     fault: Option<Fault>,
 }
 
@@ -98,6 +101,9 @@ struct Buffer {
     name: String,
     /// Its size.
     bytes: u64,
+    /// Its extents, the fastest-varying first, if it is a matrix or a cube.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extents: Vec<u64>,
 }
 
 /// One instruction of a warp. Its names are short: there are thousands.
@@ -171,12 +177,12 @@ enum Values {
     Each(Vec<String>),
 }
 
-/// The fault that ended the launch.
+/// The fault that ended the launch, or the value that it stored and that is wrong.
 #[derive(Serialize)]
 struct Fault {
     /// The message.
     text: String,
-    /// The step that it ended, from 0.
+    /// The step that it ended, or that stored the value, from 0.
     step: Option<usize>,
     /// The step of the earlier access of a race.
     other: Option<usize>,
@@ -219,7 +225,8 @@ impl Document {
     pub(crate) fn of(
         recording: &Recording,
         program: &ptx::Program,
-        fault: Option<&ProgramFault>,
+        mistake: Option<&Mistake>,
+        facts: &Facts<'_>,
     ) -> Document {
         let mut sources = Sources::default();
         let places: Vec<Place> = recording
@@ -235,7 +242,7 @@ impl Document {
             block: recording.block,
             blocks: recording.blocks.clone(),
             is_cut: recording.is_cut,
-            sources: sources.with_text(),
+            sources: sources.with_text(facts),
             ptx: lines(program, &places),
             places,
             registers: recording
@@ -252,14 +259,15 @@ impl Document {
                 .map(|buffer| Buffer {
                     name: buffer.name.clone(),
                     bytes: buffer.bytes,
+                    extents: (facts.extents)(&buffer.name),
                 })
                 .collect(),
             shared_bytes: recording.shared_bytes,
             steps: recording.steps.iter().map(step).collect(),
-            fault: fault.map(|fault| Fault {
-                text: fault.to_string(),
-                step: recording.fault_step(fault),
-                other: recording.earlier_step(fault),
+            fault: mistake.map(|mistake| Fault {
+                text: mistake.text.clone(),
+                step: mistake.step,
+                other: mistake.other,
             }),
         }
     }
@@ -351,11 +359,11 @@ impl Sources {
     }
 
     /// With the texts that are at hand.
-    fn with_text(self) -> Vec<Source> {
+    fn with_text(self, facts: &Facts<'_>) -> Vec<Source> {
         let paths = self.0.into_iter();
         paths
             .map(|path| Source {
-                text: std::fs::read_to_string(&path).ok(),
+                text: (facts.text)(&path),
                 path,
             })
             .collect()

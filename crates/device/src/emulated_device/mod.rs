@@ -1,13 +1,15 @@
 //! The emulated device: plans on the PTX interpreter, with every access checked and every
 //! instruction counted.
 
+pub mod replayed;
 mod session;
 pub mod stores;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx_emu::{DeviceLimits, Options, Printed, Schedule};
+use ptx_emu::{DeviceLimits, Options, Printed, Schedule, Undo};
+use replay::Wish;
 
 use crate::error::Error;
 use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
@@ -18,6 +20,7 @@ use crate::traits::{Device, TimedSession};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 use ranks::Link;
+use replayed::{Replay, Replays, WrongValue};
 use session::EmulatedSession;
 
 /// The PTX interpreter as a device. Its limits are those of compute capability 9.0, or of the one
@@ -31,6 +34,7 @@ pub struct EmulatedDevice {
     has_peer_access: bool,
     /// The text that kernels have printed, where it is kept.
     printed: Option<Mutex<Printed>>,
+    replays: Replays,
 }
 
 impl std::fmt::Debug for EmulatedDevice {
@@ -57,6 +61,7 @@ impl EmulatedDevice {
             links: Vec::new(),
             has_peer_access: true,
             printed: None,
+            replays: Replays::default(),
         }
     }
 
@@ -145,7 +150,11 @@ impl EmulatedDevice {
 
     /// How it executes them in this order.
     fn options_in(&self, order: Option<Order>) -> Options {
-        let options = self.options.clone();
+        let mut options = self.options.clone();
+        if self.replays.are_asked_for() {
+            // A launch with a fault is made again.
+            options.undo = Undo::Always;
+        }
         let Some(Order { number, seed }) = order else {
             return options;
         };
@@ -217,5 +226,14 @@ impl Device for EmulatedDevice {
         kept.map_or_else(Printed::default, |kept| {
             std::mem::take(&mut *kept.unwrap_or_else(PoisonError::into_inner))
         })
+    }
+
+    fn record(&self, wish: Wish, wrong: Option<WrongValue>) -> bool {
+        self.replays.choose(wish, wrong);
+        true
+    }
+
+    fn take_replay(&self) -> Option<Replay> {
+        self.replays.take()
     }
 }

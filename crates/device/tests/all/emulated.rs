@@ -7,7 +7,7 @@ mod suite;
 
 use device::run::reset;
 use device::{Device, Element, Module, Order, Preparation, TimedSession};
-use device::{EmulatedDevice, Options, POISON, Sanitize, Schedule};
+use device::{EmulatedDevice, Options, POISON, Replay, Sanitize, Schedule, Wish, WrongValue};
 use exit::ErrorKind;
 use plan::PlanError;
 use plan::{Arg, BufferId, LaunchConfig, Plan, args};
@@ -345,4 +345,91 @@ fn each_session_has_an_order_of_its_own() {
     assert!(together[1..9].iter().any(|one| *one != 63));
     let alone: Vec<u32> = ways.iter().map(|how| last(prepared(how))).collect();
     assert_eq!(together, alone);
+}
+
+/// A plan that sets every element of a buffer of 64, in two blocks of 32.
+fn axpy_plan(y_len: u64) -> Plan {
+    let mut plan = Plan::new("p");
+    let x = plan.buffer("x", Element::F32, 64);
+    let y = plan.buffer("y", Element::F32, 64);
+    let arg = vec![
+        1.0f32.into(),
+        x.into(),
+        64u64.into(),
+        y.into(),
+        y_len.into(),
+    ];
+    for _ in 0..2 {
+        plan.launch("axpy", LaunchConfig::new(2, 32), arg.clone())
+            .unwrap();
+    }
+    plan.output("y", y);
+    plan
+}
+
+/// The launch that is recorded of a plan.
+fn replayed(plan: &Plan, wish: Wish, wrong: Option<WrongValue>) -> Option<Replay> {
+    let device = EmulatedDevice::default();
+    assert!(device.record(wish, wrong));
+    let mut session = device.prepare(&KERNELS, plan).unwrap();
+    reset(session.as_mut(), plan, &vec![]).unwrap();
+    for id in plan.buffer_ids() {
+        session.fill(id, 0).unwrap();
+    }
+    let _ = session.run();
+    let replay = device.take_replay();
+    assert!(device.take_replay().is_none());
+    replay
+}
+
+#[test]
+fn a_launch_is_recorded() {
+    let first = replayed(&axpy_plan(64), Wish::default(), None).unwrap();
+    assert_eq!((first.recording.blocks, first.mistake), (vec![0], None));
+    let second = Wish {
+        blocks: vec![1],
+        ..Wish::default()
+    };
+    let of_second = replayed(&axpy_plan(64), second, None).unwrap();
+    assert_eq!(of_second.recording.blocks, [1]);
+    let none = Wish {
+        blocks: vec![2],
+        ..Wish::default()
+    };
+    assert!(replayed(&axpy_plan(64), none, None).is_none());
+    let mut faulty = axpy_plan(64);
+    let beyond = args![faulty.find_buffer("y").unwrap(), 64u64].to_vec();
+    faulty
+        .launch("writes_at", LaunchConfig::new(1, 1), beyond)
+        .unwrap();
+    let replay = replayed(&faulty, Wish::default(), None).unwrap();
+    let mistake = replay.mistake.unwrap();
+    assert!(
+        mistake.text.starts_with("out of bounds: store"),
+        "{mistake:?}"
+    );
+    assert_eq!(mistake.step, Some(replay.recording.steps.len() - 1));
+}
+
+#[test]
+fn the_launch_that_stores_a_wrong_value_is_recorded() {
+    let wrong = WrongValue {
+        buffer: "y".to_owned(),
+        byte: 4 * 40,
+        text: "it is wrong".to_owned(),
+    };
+    let replay = replayed(&axpy_plan(64), Wish::default(), Some(wrong.clone())).unwrap();
+    assert_eq!(replay.recording.blocks, [1]);
+    let mistake = replay.mistake.unwrap();
+    let step = &replay.recording.steps[mistake.step.unwrap()];
+    assert_eq!(
+        (step.accesses[0].lanes_at(4 * 40), &*mistake.text),
+        (1 << 8, "it is wrong")
+    );
+    // Nothing stores there.
+    let unwritten = WrongValue {
+        buffer: "x".to_owned(),
+        ..wrong
+    };
+    assert!(replayed(&axpy_plan(64), Wish::default(), Some(unwritten)).is_none());
 }

@@ -11,13 +11,14 @@ mod launch;
 mod memory;
 mod module;
 pub(crate) mod queue;
-mod replay;
+mod replayed;
 mod texture;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emu::{CONST_WINDOW, DeviceLimits, GLOBAL_BASE, Machine};
+use replay::Replayer;
 
 use crate::caller;
 use crate::code::{Code, Outcome};
@@ -31,7 +32,6 @@ use crate::objects::texture::Made;
 use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
-use replay::Replayed;
 
 /// Memory of each device, in bytes.
 pub(crate) const DEVICE_BYTES: u64 = 16 << 30;
@@ -59,8 +59,8 @@ pub(crate) struct Driver {
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
-    /// The launch that the page of a replay shows.
-    pub(crate) replayed: Replayed,
+    /// Chooses the launch that a page replays, if one is asked for.
+    replayer: Option<Replayer>,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
     /// A kernel with a note that was told has the note's name and line 0.
     pub(crate) told: HashSet<(String, &'static str, u32)>,
@@ -146,7 +146,10 @@ impl Driver {
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),
-            replayed: Replayed::default(),
+            replayer: {
+                let asked = Settings::get().replay.as_ref();
+                asked.map(|(_, wish)| Replayer::new(wish.clone()))
+            },
             told: HashSet::new(),
             next_handle: 0x1000,
         }

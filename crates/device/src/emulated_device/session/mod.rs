@@ -8,6 +8,7 @@ use std::time::Instant;
 use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, OutOfMemory};
 
 use super::EmulatedDevice;
+use super::replayed::{BytePlace, WrongValue};
 use crate::buffer::HostBuffer;
 use crate::device_error::DeviceError;
 use crate::error::Error;
@@ -18,7 +19,7 @@ use crate::params::Params;
 use crate::pieces::{Piece, Pieces, own_pieces};
 use crate::preparation::Order;
 use crate::report::KernelReport;
-use crate::share::Role;
+use crate::share::{Role, Share};
 use crate::traits::{POISON, Session, TimedSession, check_buffer};
 use crate::validate::ValidationError;
 use plan::{BufferId, Command, Copy, Launch, Plan};
@@ -178,8 +179,15 @@ impl<'d> EmulatedSession<'d> {
                     cluster: first.config.cluster,
                 };
                 let kernel = first.kernel;
-                let ended = self.machine.launch_together(&launches, kernel, &config);
-                self.device.show(self.machine.take_printed());
+                let (plan, addresses, share) = (&self.plan, &self.addresses, &self.device.share);
+                let (ended, printed) = self.device.replays.launch(
+                    &mut self.machine,
+                    self.modules[0].executable(),
+                    config.grid,
+                    |wrong| place_of(wrong, plan, share, addresses),
+                    |machine| machine.launch_together(&launches, kernel, &config),
+                );
+                self.device.show(printed);
                 let report = ended.map_err(|fault| DeviceError::Emulated {
                     place: self
                         .plan
@@ -202,6 +210,29 @@ impl<'d> EmulatedSession<'d> {
         }
         Ok(())
     }
+}
+
+/// The place of a wrong value, if it is in this process's memory.
+fn place_of(
+    wrong: &WrongValue,
+    plan: &Plan,
+    share: &Share,
+    addresses: &[u64],
+) -> Option<BytePlace> {
+    let id = plan.find_buffer(&wrong.buffer).ok()?;
+    let pieces = own_pieces(plan, share, id, Pieces::Owned).into_iter();
+    let mut found = pieces.filter(|piece| piece.whole.contains(&(wrong.byte as usize)));
+    let Piece {
+        part,
+        offset,
+        whole,
+    } = found.next()?;
+    let byte = offset + wrong.byte - whole.start as u64;
+    Some(BytePlace {
+        address: addresses[part.index()] + byte,
+        buffer: plan.buffers()[part.index()].name.clone(),
+        byte,
+    })
 }
 
 impl Session for EmulatedSession<'_> {

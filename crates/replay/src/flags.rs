@@ -3,13 +3,14 @@
 use clap::Args;
 use exit::CommandError;
 use output_files::{OutputFile, OutputPath};
-use ptx_emu::{ProgramFault, Recording, RecordingPlan};
-use replay::{Wish, extent};
-use units::count;
+use ptx_emu::Recording;
+
+use crate::wish::Wish;
+use crate::{Facts, Mistake, NoSuchBlock, extent, page};
 
 /// The flags.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ReplayArgs {
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReplayArgs {
     /// Write a page on which one steps through what a kernel did: of a program, the first launch
     /// with a fault, else the first. It opens at the fault, if there is one
     #[arg(long, value_name = "FILE.html")]
@@ -30,18 +31,20 @@ pub(crate) struct ReplayArgs {
 
 /// A page that is to be written.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub struct Page {
     file: OutputFile,
-    wish: Wish,
+    /// Its extent.
+    pub wish: Wish,
 }
 
 impl ReplayArgs {
     /// The page's file, if one is asked for.
-    pub(crate) fn file(&self) -> Option<&OutputPath> {
+    pub fn file(&self) -> Option<&OutputPath> {
         self.replay.as_ref()
     }
 
-    pub(crate) fn wish(&self) -> Wish {
+    /// The extent of the page.
+    pub fn wish(&self) -> Wish {
         Wish {
             blocks: self.replay_blocks.clone(),
             steps: self.replay_steps,
@@ -53,7 +56,7 @@ impl ReplayArgs {
     /// # Errors
     ///
     /// [`CommandError::Input`] if the file cannot be written.
-    pub(crate) fn open(&self) -> Result<Option<Page>, CommandError> {
+    pub fn open(&self) -> Result<Option<Page>, CommandError> {
         let Some(path) = &self.replay else {
             return Ok(None);
         };
@@ -65,42 +68,30 @@ impl ReplayArgs {
 }
 
 impl Page {
-    /// The extent of the recording of a launch with this grid, which ended so.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandError::Input`] for a block that the grid does not have.
-    pub(crate) fn plan(
-        &self,
-        grid: [u32; 3],
-        fault: Option<&ProgramFault>,
-    ) -> Result<RecordingPlan, CommandError> {
-        self.wish.plan(grid, fault).map_err(|(beyond, blocks)| {
-            CommandError::Input(format!(
-                "--replay-blocks {beyond}: the grid has {}, the last is {}",
-                count(blocks as usize, "block"),
-                blocks - 1
-            ))
-        })
-    }
-
     /// Writes the page of a recording of a kernel of this program, and says so.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`] if the file cannot be written.
-    pub(crate) fn write(
+    pub fn write(
         self,
         recording: &Recording,
         program: &ptx::Program,
-        fault: Option<&ProgramFault>,
+        mistake: Option<&Mistake>,
+        facts: &Facts<'_>,
     ) -> Result<String, CommandError> {
-        let page = replay::page(recording, program, fault);
+        let page = page(recording, program, mistake, facts);
         let path = self.file.write_all(page.as_bytes())?;
         Ok(format!(
             "wrote {}: {}",
             path.display(),
-            extent(recording, fault)
+            extent(recording, mistake)
         ))
+    }
+}
+
+impl From<NoSuchBlock> for CommandError {
+    fn from(error: NoSuchBlock) -> CommandError {
+        CommandError::Input(error.to_string())
     }
 }

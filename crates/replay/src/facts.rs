@@ -1,0 +1,27 @@
+//! The things that a page shows and that no recording has.
+
+/// The things that a page shows and that no recording has.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The text of a file of source, by the path that the program has of it. It becomes part of the
+    /// page: where the program's author may be another than the page's reader, no more than the
+    /// files that are known to be the program's.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// The extents of a buffer by its name, the fastest-varying first; none of a line.
+    pub extents: &'a dyn Fn(&str) -> Vec<u64>,
+}
+
+impl Facts<'static> {
+    /// Those of a program of this machine: its sources are where it says that they are, and its
+    /// buffers are lines.
+    pub const LOCAL: Facts<'static> = Facts {
+        text: &|path| std::fs::read_to_string(path).ok(),
+        extents: &|_| Vec::new(),
+    };
+}
+
+impl std::fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facts").finish_non_exhaustive()
+    }
+}
