@@ -92,6 +92,9 @@ pub struct Place {
     /// The column, from 1; 0 where it is not known.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub column: u32,
+    /// The line's text, where it is at hand.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
 }
 
 fn is_unknown(column: &u32) -> bool {
@@ -106,6 +109,7 @@ impl Place {
             file: file.into(),
             line,
             column,
+            text: String::new(),
         }
     }
 

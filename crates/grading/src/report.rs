@@ -62,6 +62,19 @@ pub struct GradeReport {
     pub printed: String,
     /// Further notes for the reader.
     pub notes: Vec<String>,
+    /// The page that replays a case, if it is asked for.
+    #[serde(skip)]
+    pub replayed: Option<Replayed>,
+}
+
+/// A page that replays a case: the first with a fault, else the first that is wrong, else the
+/// first; no hidden one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The case.
+    pub case: String,
+    /// The page, which stands alone.
+    pub html: String,
 }
 
 /// Which submission.

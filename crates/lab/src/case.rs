@@ -1,13 +1,14 @@
 //! A case of a lab: one size, parameters, seed.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use device::buffer::{NamedBuffers, copies, replace};
 use device::check::{self, CheckError, Expected};
 use device::error::Error;
-use plan::Interface;
+use plan::{Interface, Plan};
 use terminal::progress::{NoProgress, Progress};
 
 use crate::view::View;
@@ -247,4 +248,21 @@ pub fn advance_copies<C: InterfaceCase>(
     case.advance(&mut buffers, cpu, progress)?;
     buffers.retain(|(name, _)| C::Interface::OUTPUTS.contains(&name.as_str()));
     Ok(buffers)
+}
+/// The extents of a plan's buffers by their names, the fastest-varying first; none of a line. A
+/// buffer that is an output has that one's, whatever its own name.
+pub fn extents(plan: &Plan, case: &dyn LabCase) -> BTreeMap<String, Vec<u64>> {
+    let buffers = plan.buffer_ids().zip(plan.buffers());
+    buffers
+        .map(|(id, buffer)| {
+            let mut outputs = plan.outputs().iter();
+            let output = outputs.find(|(_, of)| *of == id);
+            let named = output.map_or(&buffer.name, |(output, _)| output);
+            let axes = case.axes(named).into_iter();
+            (
+                buffer.name.clone(),
+                axes.map(|(_, extent)| extent).collect(),
+            )
+        })
+        .collect()
 }

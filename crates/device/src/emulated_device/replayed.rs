@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use plan::Plan;
 use ptx_emu::{Executable, Fault, Machine, Printed, Recording};
 use replay::{Facts, Mistake, Replayer, Wish};
+
+use crate::check::CheckError;
 
 /// The launches that are asked for, and the one that was kept.
 #[derive(Debug, Default)]
@@ -31,6 +34,23 @@ pub struct WrongValue {
     pub byte: u64,
     /// The message.
     pub text: String,
+}
+
+impl WrongValue {
+    /// The first wrong value of a plan's outputs; none if they lack one, or have other sizes.
+    pub fn first(plan: &Plan, error: &CheckError, text: &str) -> Option<WrongValue> {
+        let CheckError::Mismatch(mismatch) = error else {
+            return None;
+        };
+        let mut outputs = plan.outputs().iter();
+        let (_, id) = outputs.find(|(output, _)| *output == mismatch.buffer)?;
+        let buffer = &plan.buffers()[id.index()];
+        Some(WrongValue {
+            buffer: buffer.name.clone(),
+            byte: (mismatch.index * buffer.element.size()) as u64,
+            text: text.to_owned(),
+        })
+    }
 }
 
 /// The place of a byte in the memory of a device.
@@ -112,7 +132,7 @@ impl Replays {
         let value = wrong
             .as_ref()
             .and_then(|wrong| Some((wrong, place(wrong)?)));
-        let watched = value.as_ref().map(|(_, place)| place.address);
+        let watched = value.as_ref().map(|(_, at)| at.address);
         let can_be = wrong.is_none() || value.is_some();
         // A grid without the block that is asked for is none to show.
         if !can_be || replayer.begin(machine, grid, watched).is_err() {

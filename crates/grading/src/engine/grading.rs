@@ -6,19 +6,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use device::Wish;
 use select::devices::DeviceName;
 
-use super::emulated::{Extent, not_to_its_end};
+use super::emulated::{Extent, FUEL, not_to_its_end};
 use super::error::GradeError;
 use super::job::{Answer, CaseJob};
 use super::open::messages_file;
 use super::options::{Options, Show};
 use super::patience::{Patience, Share};
+use super::replayed::AskedReplay;
 use super::runner::{CaseEnd, CaseRunner};
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Category, Failure, Kind, NoResult, Outcome, Panic};
-use crate::report::Checks;
+use crate::report::{CaseGrade, Checks, Replayed};
 use crate::worker::{Clock, Deadlines, Exit, Phase, WorkerEnd, describe_exit};
 
 /// How long one piece of the harness's own work may take: the reference of the largest case, on few
@@ -46,6 +48,9 @@ impl EmulatedCheck {
         self.checks
     }
 }
+
+/// The page of a case, or why there is none.
+pub type ReplayedCase = Result<Replayed, String>;
 
 /// The context of all cases of a submission.
 pub struct Grading<'a> {
@@ -143,7 +148,57 @@ impl<'a> Grading<'a> {
             fuel,
             checks,
             with_messages: false,
+            replay: None,
         }
+    }
+
+    /// The page that replays a case; or why there is none.
+    pub fn replay(
+        &self,
+        case: &CaseGrade,
+        wish: &Wish,
+        sources: BTreeMap<String, String>,
+        show: &mut dyn Show,
+    ) -> Result<ReplayedCase, GradeError> {
+        let mut specs = self.lab_spec.cases.iter();
+        let spec = specs.find(|spec| spec.name == case.name);
+        let spec = spec.expect("a grade has the cases of its lab");
+        let failure = case.status.failure();
+        let sought = failure.filter(|failure| failure.device.as_deref() == Some("emulated"));
+        let checks = sought.map(|_| Extent::Whole);
+        let job = CaseJob {
+            with_messages: failure.is_some_and(|failure| failure.panic == Some(Panic::Told)),
+            replay: Some(AskedReplay {
+                wish: wish.clone(),
+                sample: failure
+                    .and_then(|failure| failure.sample)
+                    .or((failure.is_none()).then_some(0)),
+                sources,
+            }),
+            ..self.job(spec, DeviceName::Emulated, FUEL, checks)
+        };
+        show.replaying(&spec.name);
+        let deadlines = Deadlines {
+            submission: self.options.deadline,
+            all_runs: None,
+            ours: OURS,
+            clock: Clock::Work,
+        };
+        let why = match self.runner.run(&job, &deadlines)? {
+            WorkerEnd::Answer(answer) => match answer.replay {
+                Some(html) => {
+                    return Ok(Ok(Replayed {
+                        case: spec.name.clone(),
+                        html,
+                    }));
+                }
+                None => "it was not recorded".to_owned(),
+            },
+            WorkerEnd::NoAnswer(why) => why.to_string(),
+            WorkerEnd::TimedOut(_) => "it took too long".to_owned(),
+            WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
+        };
+        Ok(Err(format!("{} is not replayed: {why}", spec.name)))
     }
 
     /// The failure of this job with the message of the panic that it is, if it is one: the job is

@@ -13,6 +13,7 @@ use units::count;
 use super::case::{CaseSetup, CaseWork};
 use super::emulated::{Extent, FUEL};
 use super::open;
+use super::replayed::AskedReplay;
 use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
@@ -53,6 +54,9 @@ pub struct CaseJob {
     /// With the kernels whose panics say which they are, in the parts' folder.
     #[serde(default)]
     pub with_messages: bool,
+    /// Not to be graded, but replayed.
+    #[serde(default)]
+    pub replay: Option<AskedReplay>,
 }
 
 fn whole_fuel() -> u64 {
@@ -74,6 +78,9 @@ pub struct Answer {
     /// [`CaseGrade::printed`](crate::report::CaseGrade::printed).
     #[serde(default)]
     pub printed: String,
+    /// The page that replays the case, if that is the job.
+    #[serde(default)]
+    pub replay: Option<String>,
 }
 
 impl Answer {
@@ -89,6 +96,7 @@ impl Answer {
             samples: 0,
             counts: BTreeMap::new(),
             printed: String::new(),
+            replay: None,
         }
     }
 }
@@ -213,6 +221,24 @@ impl CaseJob {
             seeds: Seeds(self.seed),
         };
         let mut work = CaseWork::new(setup, watch);
+        if let Some(asked) = &self.replay {
+            if spec.group == Group::Hidden {
+                return Err(NoResult::undecided("a hidden case is not replayed"));
+            }
+            let purpose = if self.checks.is_some() {
+                "look"
+            } else {
+                "check"
+            };
+            return Ok(Answer {
+                status: Outcome::Passed,
+                samples: 0,
+                counts: BTreeMap::new(),
+                performance: Vec::new(),
+                printed: String::new(),
+                replay: Some(work.replay(asked, purpose)?),
+            });
+        }
         let answer = match self.checks {
             None => self.grade(&mut work, lab_spec.timed(spec)),
             Some(extent) => Ok(Answer {
@@ -221,6 +247,7 @@ impl CaseJob {
                 counts: std::mem::take(&mut work.seen.counts),
                 performance: Vec::new(),
                 printed: String::new(),
+                replay: None,
             }),
         };
         let printed = match spec.group {
@@ -275,6 +302,7 @@ impl CaseJob {
             counts: std::mem::take(&mut work.seen.counts),
             performance,
             printed: String::new(),
+            replay: None,
         })
     }
 }

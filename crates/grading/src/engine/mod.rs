@@ -49,6 +49,7 @@ pub mod job;
 pub mod open;
 mod options;
 mod patience;
+mod replayed;
 mod run;
 mod runner;
 pub mod sampling;
@@ -67,6 +68,8 @@ use output_files::ScratchFolder;
 use output_files::digest::sha256;
 use select::devices::Named;
 
+use forge::Place;
+
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, NoResult, Outcome};
 use crate::report::{
@@ -78,7 +81,7 @@ pub use error::GradeError;
 use grading::Grading;
 use job::Answer;
 use open::{LARGE, OpenJob, Opened};
-pub use options::{Options, Quiet, Show};
+pub use options::{Options, Quiet, Replays, Show};
 pub use runner::{CaseRunner, WithSource, Workers};
 pub use seeds::Seeds;
 
@@ -157,6 +160,18 @@ pub fn grade(
     }
     in_file_order(&mut report.performance, lab_spec);
     add_counted(&mut report, lab_spec);
+    let sources = runner.sources();
+    for case in &mut report.cases {
+        if let Outcome::Failed(failure) = &mut case.status {
+            quote(&mut failure.places, &sources);
+        }
+    }
+    if let Some((case, wish)) = replayed::chosen(&report.cases, &options.replay) {
+        match grading.replay(case, wish, sources, show)? {
+            Ok(replayed) => report.replayed = Some(replayed),
+            Err(why) => report.notes.push(why),
+        }
+    }
     report.notes.extend(grading.without_messages());
     report.notes.extend(how_to_repeat(&report, seeds, options));
     report.elapsed_s = began.elapsed().as_secs_f64();
@@ -253,6 +268,15 @@ pub fn blank(
     report.started_unix_s = since_1970.map(|time| time.as_secs());
     report.seed = options.seed;
     report
+}
+
+/// Adds the text of their lines to the places in these files.
+fn quote(places: &mut [Place], sources: &BTreeMap<String, String>) {
+    for place in places {
+        let lines = sources.get(&place.file).map(|text| text.lines());
+        let line = lines.and_then(|mut lines| lines.nth((place.line as usize).checked_sub(1)?));
+        place.text = line.unwrap_or_default().to_owned();
+    }
 }
 
 fn add(report: &mut GradeReport, spec: &CaseSpec, answer: Answer, checks: Option<Checks>) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use device::Wish;
+
 use super::sampling::Stopping;
 
 /// How to grade.
@@ -24,6 +26,8 @@ pub struct Options {
     pub stopping: Stopping,
     /// How long the emulated device may check the cases of one submission before a GPU grades them.
     pub emulated_checks: Duration,
+    /// Whether a page replays a case.
+    pub replay: Replays,
 }
 
 impl Default for Options {
@@ -36,8 +40,20 @@ impl Default for Options {
             samples: 2,
             stopping: Stopping::default(),
             emulated_checks: Duration::from_secs(60),
+            replay: Replays::None,
         }
     }
+}
+
+/// The grades that have a page which replays a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replays {
+    /// None.
+    None,
+    /// Those in which something is wrong: a page of this extent.
+    Wrong(Wish),
+    /// All: a page of this extent.
+    All(Wish),
 }
 
 /// Is told which case is next.
@@ -50,6 +66,9 @@ pub trait Show {
 
     /// The kernels are compiled once more, for the messages of panics.
     fn compiling_messages(&mut self) {}
+
+    /// The case that runs once more, for a page that replays it.
+    fn replaying(&mut self, _name: &str) {}
 
     /// The case that the emulated device checks now.
     fn emulated_check(&mut self, _name: &str) {}

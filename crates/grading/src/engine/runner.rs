@@ -1,5 +1,6 @@
 //! Where the engine's jobs run: each in a worker process, or, in tests, in this process.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::GradeError;
@@ -29,6 +30,11 @@ pub trait CaseRunner {
         Err("a bundle has no source; grade the folder".to_owned())
     }
 
+    /// The submission's files, by the names that its kernels have of them; none of a bundle.
+    fn sources(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
     /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in
     /// their bundles.
     ///
@@ -53,6 +59,8 @@ pub struct WithSource<'s> {
     pub runner: &'s dyn CaseRunner,
     /// See [`CaseRunner::compile_with_messages`].
     pub compile_with_messages: &'s dyn Fn(&Path) -> Result<(), String>,
+    /// See [`CaseRunner::sources`].
+    pub sources: &'s dyn Fn() -> BTreeMap<String, String>,
 }
 
 impl CaseRunner for WithSource<'_> {
@@ -62,6 +70,10 @@ impl CaseRunner for WithSource<'_> {
 
     fn compile_with_messages(&self, to: &Path) -> Result<(), String> {
         (self.compile_with_messages)(to)
+    }
+
+    fn sources(&self) -> BTreeMap<String, String> {
+        (self.sources)()
     }
 
     fn open(

@@ -257,6 +257,7 @@ fn paths_need_not_be_text() {
         fuel: 7,
         checks: None,
         with_messages: false,
+        replay: None,
     };
     let case_again = received(&case).unwrap();
     assert_eq!(format!("{case_again:?}"), format!("{case:?}"));

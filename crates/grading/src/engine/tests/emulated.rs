@@ -207,6 +207,7 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
             status: NoResult::failed(Kind::Deadline, "is there an endless loop?").into(),
             samples: 0,
             printed: String::new(),
+            replay: None,
             counts: Default::default(),
             performance: Vec::new(),
         })),
@@ -261,6 +262,7 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
             counts: Default::default(),
             performance: Vec::new(),
             printed: String::new(),
+            replay: None,
         })),
         asked: Mutex::default(),
     };

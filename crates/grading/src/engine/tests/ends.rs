@@ -124,6 +124,7 @@ impl CaseRunner for Endless {
             status: Outcome::Failed(failure),
             samples: 0,
             printed: String::new(),
+            replay: None,
             counts: Default::default(),
             performance: Vec::new(),
         })))
@@ -220,5 +221,6 @@ fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
         fuel: 1 << 30,
         checks: None,
         with_messages: false,
+        replay: None,
     }
 }

@@ -8,6 +8,7 @@ mod ends;
 mod kernels;
 mod panics;
 mod refused;
+mod replayed;
 mod right;
 mod several;
 mod time;
