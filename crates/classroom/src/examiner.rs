@@ -1,5 +1,6 @@
 //! Grades a submission: packs it where it is a folder, and has [`grading::engine`] grade it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -153,6 +154,13 @@ impl Examiner {
             compile_with_messages: &|ptx| {
                 let packer = self.packer().map_err(|error| error.to_string())?;
                 packer.compile_with_messages(submission, ptx)
+            },
+            sources: &|| {
+                let named = |name: &str| {
+                    let text = fs::read_to_string(submission.join(name)).ok()?;
+                    Some((name.to_owned(), text))
+                };
+                ["kernels.rs"].into_iter().filter_map(named).collect()
             },
         };
         let on = self.device(device)?;

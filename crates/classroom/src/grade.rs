@@ -36,7 +36,7 @@ pub struct GradeArgs {
     submission: Option<PathBuf>,
     /// Grade every submission in this folder; -o names the folder for the results, where a second
     /// call goes on after an interruption
-    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "student_report", "heat_maps", "brief", "counts", "annotate", "sarif", "junit"])]
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "student_report", "heat_maps", "brief", "counts", "annotate", "sarif", "junit", "replay"])]
     all: Option<PathBuf>,
     /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their
     /// numbers as in 0,2
@@ -96,12 +96,9 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         )));
     }
     let files = args.report.open()?;
-    let examiner = Examiner::new(
-        Rules::new(&args.settings)?,
-        &args.settings,
-        None,
-        Authors::Own,
-    )?;
+    let mut rules = Rules::new(&args.settings)?;
+    rules.options.replay = args.report.replays();
+    let examiner = Examiner::new(rules, &args.settings, None, Authors::Own)?;
     let device = examiner.devices()[0];
     let report = examiner.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(submission, &report, out)
@@ -227,6 +224,10 @@ impl Show for Bars {
 
     fn case(&mut self, name: &str, number: usize, of: usize) {
         self.spin(format!("case {number} of {of}: {name}"));
+    }
+
+    fn replaying(&mut self, name: &str) {
+        self.spin(format!("{name} once more, for the page that replays it"));
     }
 
     fn compiling_messages(&mut self) {

@@ -59,6 +59,12 @@ impl Cell {
         Cell::new(text, "n")
     }
 
+    /// With a name before its text, as in a strip.
+    pub fn named(mut self, name: &str) -> Cell {
+        self.text = format!("{name}: {}", self.text);
+        self
+    }
+
     /// Something good.
     pub fn good(text: impl Into<String>) -> Cell {
         Cell::new(text, "good")
@@ -192,6 +198,25 @@ impl Page {
         })
     }
 
+    /// A link to a file beside the page, whose name is one that [`escape::file_name`] makes.
+    pub fn link(&mut self, words: &str, file: &str) -> &mut Page {
+        self.push(html! { p.link { a href={ "./" (Text(file)) } { (Text(words)) } } })
+    }
+
+    /// A mark for each of many things, in one strip: its colour is the cell's, and its text is read
+    /// aloud, or shown where a pointer rests.
+    pub fn strip(&mut self, cells: impl IntoIterator<Item = Cell>) -> &mut Page {
+        self.push(html! {
+            ul.strip {
+                @for cell in cells {
+                    li class=[cell.classes()] title=(Text(&cell.text)) {
+                        span { (Text(&cell.text)) }
+                    }
+                }
+            }
+        })
+    }
+
     /// A part that is folded until its reader opens it.
     pub fn fold(&mut self, summary: &str, fill: impl FnOnce(&mut Page)) -> &mut Page {
         self.push(html! { (PreEscaped("<details>")) summary { (Text(summary)) } });
@@ -304,7 +329,9 @@ mod tests {
             .part(EVIL)
             .paragraph(EVIL)
             .remark(EVIL)
-            .headline(EVIL, EVIL);
+            .headline(EVIL, EVIL)
+            .strip([Cell::bad(EVIL).named(EVIL)])
+            .link(EVIL, EVIL);
         page.verbatim(EVIL)
             .command(EVIL)
             .list([EVIL])

@@ -1,5 +1,7 @@
 //! The flags of a replay, and its page.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use exit::CommandError;
 use output_files::{OutputFile, OutputPath};
@@ -80,13 +82,21 @@ impl Page {
         mistake: Option<&Mistake>,
         facts: &Facts<'_>,
     ) -> Result<String, CommandError> {
-        let page = page(recording, program, mistake, facts);
-        let path = self.file.write_all(page.as_bytes())?;
+        let path = self.write_html(&page(recording, program, mistake, facts))?;
         Ok(format!(
             "wrote {}: {}",
             path.display(),
             extent(recording, mistake)
         ))
+    }
+
+    /// Writes a page that is made, and gives its path.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Environment`] if the file cannot be written.
+    pub fn write_html(self, page: &str) -> Result<PathBuf, CommandError> {
+        Ok(self.file.write_all(page.as_bytes())?)
     }
 }
 

@@ -310,10 +310,10 @@ impl Summary {
             .map_err(|error| CommandError::not_written(&students, &error))?;
         for one in graded {
             if let Ok(report) = &one.report {
-                put(&page_name(one, "html"), &html::page(report))?;
+                put(&page_name(one, "html"), &html::page(report, None))?;
                 let safe = student::safe(report);
                 let name = |ending| format!("{STUDENTS}/{}", page_name(one, ending));
-                put(&name("html"), &html::page(&safe))?;
+                put(&name("html"), &html::page(&safe, None))?;
                 put(&name("json"), &report::json(&safe)?)?;
             }
         }

@@ -1,15 +1,17 @@
 //! A grade as one self-contained page.
 
 use super::figures;
+use forge::Place;
 use grading::diagnose::LEGEND;
-use grading::report::GradeReport;
+use grading::report::{CaseGrade, GradeReport};
 use page::plot::{tick, whole};
 use page::{Axis, Cell, Page, Plot, Series, Shape};
 use terminal::table::{Align, Table, Tone};
-use units::{grouped, three};
+use units::{count, grouped, three};
 
-/// The HTML file.
-pub fn page(report: &GradeReport) -> String {
+/// The HTML file: first the mistake, then the cases. `replay` is the file beside it that replays a
+/// case, if there is one.
+pub fn page(report: &GradeReport, replay: Option<&str>) -> String {
     let mut page = Page::new(&format!("{}: {}", report.lab, report.submission.name));
     let (figure, caption) = figures::score(report);
     page.headline(&figure, &caption);
@@ -26,9 +28,13 @@ pub fn page(report: &GradeReport) -> String {
         elapsed => format!(" in {} s", three(elapsed)),
     };
     page.remark(&format!("Graded on {device}{elapsed}."));
+    failures(&mut page, report, replay);
     if !report.cases.is_empty() {
         page.section("Correctness");
-        cases(&mut page, report);
+        let mark = |case: &CaseGrade| toned(figures::case_result(case)).named(&case.name);
+        page.strip(report.cases.iter().map(mark));
+        let all = format!("All {}", count(report.cases.len(), "case"));
+        page.fold(&all, |page| cases(page, report));
     }
     if !report.performance.is_empty() {
         page.section("Speed");
@@ -38,7 +44,6 @@ pub fn page(report: &GradeReport) -> String {
         page.section("Counts");
         counted(&mut page, report);
     }
-    failures(&mut page, report);
     let printed = figures::printed(report);
     if !printed.is_empty() {
         page.section("What was printed");
@@ -200,7 +205,12 @@ fn performance(page: &mut Page, report: &GradeReport) {
     }
 }
 
-fn failures(page: &mut Page, report: &GradeReport) {
+/// A line of source, as the page shows it.
+fn quoted(place: &Place) -> String {
+    format!("{:>5}  {}\n", place.line, place.text)
+}
+
+fn failures(page: &mut Page, report: &GradeReport, replay: Option<&str>) {
     let failures = figures::failures(report);
     if failures.is_empty() {
         return;
@@ -209,6 +219,18 @@ fn failures(page: &mut Page, report: &GradeReport) {
     for (names, failing) in failures {
         page.part(&names.join(", "));
         page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
+        let places = failing.places.iter();
+        for place in places.filter(|place| !place.text.is_empty()) {
+            page.remark(&format!("{}, {}:", place.role, place.file));
+            page.verbatim(&quoted(place));
+        }
+        let replayed = report.replayed.as_ref();
+        if let (Some(replayed), Some(file)) = (replayed, replay)
+            && names.contains(&replayed.case)
+        {
+            let words = format!("Step through {} to the mistake", replayed.case);
+            page.link(&words, file);
+        }
         let explanation = figures::explanation(failing);
         if !explanation.is_empty() {
             page.verbatim(&explanation.join("\n"));

@@ -18,16 +18,18 @@ pub mod terminal;
 pub mod tests;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use ::terminal::stdout::Out;
 use exit::{CommandError, Ending};
 use forge::{ForgeArgs, Forms};
+use grading::engine::Replays;
 use grading::report::{CaseGrade, GradeReport};
 use output_files::{OutputFile, OutputFolder, OutputPath};
 use page::escape;
+use replay::ReplayArgs;
 
 /// Where a grade is written.
 #[derive(Debug, Clone, Default, Args)]
@@ -58,20 +60,66 @@ pub struct ReportArgs {
     /// Forms for editors and forges.
     #[command(flatten)]
     pub forge: ForgeArgs,
+    /// A page that replays a case.
+    #[command(flatten)]
+    pub replay: ReplayArgs,
 }
 
 /// The files of [`ReportArgs`], in the making.
 #[derive(Debug)]
 pub struct ReportFiles {
     json: Option<OutputFile>,
-    html: Option<OutputFile>,
+    html: Option<PageFile>,
     gradescope: Option<OutputFile>,
-    /// Each with whether it is JSON.
-    student_reports: Vec<(OutputFile, bool)>,
+    student_reports: Vec<StudentFile>,
     heat_maps: Option<OutputFolder>,
     brief: bool,
     counts: bool,
     forms: Forms,
+    replay: Option<replay::Page>,
+}
+
+/// A page, and beside it, if the grade has one, the page that replays a case.
+#[derive(Debug)]
+struct PageFile {
+    file: OutputFile,
+    /// `grade-replay.html` for `grade.html`; none beside a page of another ending.
+    beside: Option<PathBuf>,
+}
+
+/// The file of a student's report.
+#[derive(Debug)]
+enum StudentFile {
+    Json(OutputFile),
+    Page(PageFile),
+}
+
+impl PageFile {
+    fn create(flag: &str, path: &Path) -> Result<PageFile, CommandError> {
+        let is_page = path.extension().is_some_and(|ending| ending == "html");
+        let stem = path.file_stem().filter(|_| is_page);
+        let beside = stem.map(|stem| {
+            let stem = escape::file_name(&stem.to_string_lossy());
+            path.with_file_name(format!("{stem}-replay.html"))
+        });
+        Ok(PageFile {
+            file: OutputFile::create(flag, path)?,
+            beside,
+        })
+    }
+
+    fn write(self, report: &GradeReport) -> Result<(), CommandError> {
+        let replay = report.replayed.as_ref().zip(self.beside);
+        let link = replay
+            .as_ref()
+            .and_then(|(_, path)| path.file_name()?.to_str());
+        let page = html::page(report, link);
+        if let Some((replayed, path)) = &replay {
+            OutputFile::create("--html", path)?.write_all(replayed.html.as_bytes())?;
+        }
+        self.file.write_all(page.as_bytes())?;
+        Ok(())
+    }
 }
 
 impl ReportArgs {
@@ -88,14 +136,20 @@ impl ReportArgs {
         };
         Ok(ReportFiles {
             json: file("-o", &self.json)?,
-            html: file("--html", &self.html)?,
+            html: { self.html.as_deref() }
+                .map(|path| PageFile::create("--html", path))
+                .transpose()?,
             gradescope: file("--gradescope", &self.gradescope)?,
             student_reports: self
                 .student_report
                 .iter()
                 .map(|path| {
-                    let is_json = path.extension().is_some_and(|ending| ending == "json");
-                    Ok((OutputFile::create("--student-report", path)?, is_json))
+                    let flag = "--student-report";
+                    Ok(if path.extension().is_some_and(|ending| ending == "json") {
+                        StudentFile::Json(OutputFile::create(flag, path)?)
+                    } else {
+                        StudentFile::Page(PageFile::create(flag, path)?)
+                    })
                 })
                 .collect::<Result<_, CommandError>>()?,
             heat_maps: self
@@ -106,7 +160,21 @@ impl ReportArgs {
             brief: self.brief,
             counts: self.counts,
             forms: self.forge.open(true)?,
+            replay: self.replay.open()?,
         })
+    }
+
+    /// Whether a page replays a case: one that is asked for, or one beside the page of a grade in
+    /// which something is wrong.
+    pub fn replays(&self) -> Replays {
+        let wish = self.replay.wish();
+        if self.replay.file().is_some() {
+            Replays::All(wish)
+        } else if self.html.is_some() || !self.student_report.is_empty() {
+            Replays::Wrong(wish)
+        } else {
+            Replays::None
+        }
     }
 }
 
@@ -135,22 +203,25 @@ impl ReportFiles {
         if let Some(file) = self.json {
             file.write_all(json(report)?.as_bytes())?;
         }
-        if let Some(file) = self.html {
-            file.write_all(html::page(report).as_bytes())?;
+        if let Some(page) = self.html {
+            page.write(report)?;
+        }
+        if let (Some(page), Some(replayed)) = (self.replay, &report.replayed) {
+            let path = page.write_html(&replayed.html)?;
+            let path = path.display();
+            out.line(format!("wrote {path}: {} step by step", replayed.case))?;
         }
         if let Some(file) = self.gradescope {
             let results = serde_json::to_string_pretty(&gradescope::results(report));
             let text = results.map_err(|error| no_json(&error))? + "\n";
             file.write_all(text.as_bytes())?;
         }
-        for (file, is_json) in self.student_reports {
+        for file in self.student_reports {
             let safe = student::safe(report);
-            let text = if is_json {
-                json(&safe)?
-            } else {
-                html::page(&safe)
-            };
-            file.write_all(text.as_bytes())?;
+            match file {
+                StudentFile::Json(file) => drop(file.write_all(json(&safe)?.as_bytes())?),
+                StudentFile::Page(page) => page.write(&safe)?,
+            }
         }
         if let Some(folder) = self.heat_maps {
             for (case, png) in heat_maps(report) {

@@ -50,6 +50,8 @@ pub fn safe(report: &GradeReport) -> GradeReport {
         protections: Vec::new(),
         printed: report.printed.clone(),
         notes: Vec::new(),
+        // Of a case that is not hidden.
+        replayed: report.replayed.clone(),
     }
 }
 

@@ -220,7 +220,7 @@ fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
         ..case("large-3201", Group::Large, Outcome::Passed)
     });
     insta::assert_snapshot!(terminal::render(&report, Look::PLAIN));
-    let html = html::page(&report);
+    let html = html::page(&report, None);
     for text in [
         "<th>checks</th>",
         "samples clean",
@@ -349,7 +349,7 @@ fn students_are_told_nothing_of_hidden_cases() {
     }
     assert!(shown.contains("[wrong_result]"));
     let safe = student::safe(&report);
-    for text in [html::page(&safe), json(&safe).unwrap()] {
+    for text in [html::page(&safe, None), json(&safe).unwrap()] {
         for secret in [
             "265 of",
             "1,961",
@@ -379,7 +379,10 @@ fn students_are_told_nothing_of_hidden_cases() {
     assert!(refused.contains("the instructor can see how"), "{refused}");
     assert!(of_refused["tests"].to_string().contains("n is 131"));
     let safely_refused = student::safe(&secretly_refused());
-    for text in [html::page(&safely_refused), json(&safely_refused).unwrap()] {
+    for text in [
+        html::page(&safely_refused, None),
+        json(&safely_refused).unwrap(),
+    ] {
         assert!(!text.contains("131"), "{text}");
         assert!(text.contains("the instructor can see how"), "{text}");
     }
@@ -444,7 +447,7 @@ fn points_that_the_submission_keeps_from_being_graded_stay_in_the_total() {
         assert!(undecided < text.find(" / ").unwrap(), "{text}");
         assert!(text.contains("of them undecided"), "{text}");
     }
-    assert!(html::page(&report).contains("Undecided here: tall"));
+    assert!(html::page(&report, None).contains("Undecided here: tall"));
     let results = serde_json::to_value(gradescope::results(&report)).unwrap();
     assert_is_for_gradescope(&results);
     // How many points of hidden cases that are, and why, would tell of them.
@@ -504,18 +507,18 @@ fn nothing_from_a_submission_acts() {
     let report = full();
     for text in [
         terminal::render(&report, Look::PLAIN),
-        html::page(&report),
+        html::page(&report, None),
         serde_json::to_string(&gradescope::results(&report)).unwrap(),
     ] {
         assert!(!text.contains('\x1b'), "{text:?}");
     }
-    let html = html::page(&report);
+    let html = html::page(&report, None);
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
 }
 
 #[test]
 fn the_page_shows_pictures_and_plots() {
-    let html = html::page(&full());
+    let html = html::page(&full(), None);
     assert!(html.contains("src=\"data:image/png;base64,iVBOR"));
     assert_eq!(html.matches("class=\"broad\"").count(), 1);
     for text in [
@@ -554,6 +557,7 @@ fn every_file_is_written() {
         brief: true,
         counts: true,
         forge: ForgeArgs::default(),
+        replay: ReplayArgs::default(),
     };
     let files = args.open().unwrap();
     let mut text = Vec::new();
