@@ -1,15 +1,17 @@
 //! The processor of a run: the CPU, or a variant on a device.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::ranks::{Session, World};
 use clap::Args;
 use device::Sanitize;
-use device::{Device, DeviceKind};
+use device::{Device, DeviceKind, Facts};
 use lab::{Lab, LabCase, Variant};
 
 use device::cpu;
 use exit::{CommandError, Ending};
+use replay::{Page, ReplayArgs};
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
 use select::devices::{DeviceName, GenerationArg, Gpus, Machine, Wanted};
@@ -42,7 +44,12 @@ pub struct DeviceArg {
     /// Do not compare the fields with the CPU's
     #[arg(long)]
     pub no_check: bool,
+    #[command(flatten)]
+    replay: ReplayArgs,
 }
+
+/// The extents of buffers, by their names.
+type Extents = BTreeMap<String, Vec<u64>>;
 
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
@@ -55,6 +62,8 @@ pub struct Processor {
     pub variant: Option<&'static Variant>,
     /// The reasons of the choice, which are told instead of computing anything.
     explanation: Option<Explanation>,
+    /// The page that replays a launch, and the extents of the buffers.
+    replay: Option<(Page, Extents)>,
     /// The other processes that compute with this one.
     ranks: Option<Arc<Session>>,
 }
@@ -91,9 +100,12 @@ impl DeviceArg {
         // A copy without built-in solutions has no variant to run, and computes on the CPU.
         let wanted = if own.is_none() && lab.variants.is_empty() {
             self.on_cpu_alone()?
+        } else if self.replay.file().is_some() {
+            self.on_emulated()?
         } else {
             self.device
         };
+        let page = self.replay.open()?;
         let name = self.variant.as_deref().filter(|_| !lab.variants.is_empty());
         let named = match own {
             Some(own) => Some(own),
@@ -113,18 +125,47 @@ impl DeviceArg {
             ));
         }
         if let Some(world) = world {
+            if page.is_some() {
+                return Err(CommandError::Input(
+                    "--replay is for one process; `--gpus` computes on several emulated devices in one".to_owned(),
+                ));
+            }
             return wish.in_world(&world, self.gpus.as_ref());
         }
-        match &self.gpus {
+        let processor = match &self.gpus {
             Some(gpus) => wish.on_several(gpus),
             None => self.on_one(&wish),
+        }?;
+        let (Some(page), Some(device)) = (page, processor.device()) else {
+            return Ok(processor);
+        };
+        device.record(page.wish.clone(), None);
+        let extents = lab::extents(&processor.device_variant().record(case)?, case);
+        Ok(Processor {
+            replay: Some((page, extents)),
+            ..processor
+        })
+    }
+
+    /// The emulated device, which alone records.
+    fn on_emulated(&self) -> Result<Option<Wanted>, CommandError> {
+        match self.device {
+            None | Some(Wanted::EMULATED) => Ok(Some(Wanted::EMULATED)),
+            Some(device) => Err(CommandError::Input(format!(
+                "--replay: --device {device} records nothing; write --device emulated, with a small problem"
+            ))),
         }
     }
 
     /// The device that is named, or else the first GPU, or else the CPU.
     fn on_one(&self, wish: &Wish<'_>) -> Result<Processor, CommandError> {
         let wanted = [wish.wanted.unwrap_or(Wanted::CUDA)];
-        let machine = Machine::discover_as(self.generation, &wanted, Sanitize::NONE)?;
+        // A page of a race is what one looks for.
+        let sanitize = match self.replay.file() {
+            Some(_) => Sanitize::ALL,
+            None => Sanitize::NONE,
+        };
+        let machine = Machine::discover_as(self.generation, &wanted, sanitize)?;
         let found = machine.choose(wish.wanted.as_slice())?.devices;
         let Some(name) = found.first().map(|named| named.name) else {
             self.needs_device()?;
@@ -212,6 +253,7 @@ impl Wish<'_> {
             lab: self.lab,
             variant: None,
             explanation: why.map(|lines| Explanation { title, lines }),
+            replay: None,
             ranks: None,
         }
     }
@@ -324,7 +366,7 @@ impl Processor {
     ///
     /// Those of `compute`; another process that failed or died.
     pub fn compute(
-        self,
+        mut self,
         out: &mut Out<'_>,
         compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, CommandError>,
     ) -> Result<Ending, CommandError> {
@@ -334,7 +376,31 @@ impl Processor {
             Some(explanation) => explanation.print(out),
             None => compute(&self, out),
         };
+        if let Some((page, extents)) = self.replay.take() {
+            self.write_replay(page, &extents, out)?;
+        }
         self.end(ended)
+    }
+
+    /// Writes the page of the launch that was recorded, if there was one.
+    fn write_replay(
+        &self,
+        page: Page,
+        extents: &Extents,
+        out: &mut Out<'_>,
+    ) -> Result<(), CommandError> {
+        let Some(replay) = self.device().and_then(Device::take_replay) else {
+            let missing = "no launch was recorded; no page is written";
+            eprintln!("{}", out.look().message("note:", missing));
+            return Ok(());
+        };
+        let facts = Facts {
+            extents: &|name| extents.get(name).cloned().unwrap_or_default(),
+            ..Facts::LOCAL
+        };
+        let program = replay.executable.program();
+        let wrote = page.write(&replay.recording, program, replay.mistake.as_ref(), &facts)?;
+        out.line(wrote)
     }
 
     fn end(mut self, ended: Result<Ending, CommandError>) -> Result<Ending, CommandError> {

@@ -1,6 +1,7 @@
 //! `harness test`: every variant against the CPU reference, on small cases.
 
 mod grid;
+mod replayed;
 mod report;
 mod suite;
 #[cfg(test)]
@@ -15,9 +16,11 @@ use lab::Lab;
 
 use exit::{CommandError, Ending};
 use forge::ForgeArgs;
+use replay::ReplayArgs;
+use replayed::Replayed;
 use report::{LabReport, Report};
 use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
-use select::devices::{GenerationArg, Machine, Wanted};
+use select::devices::{Chosen, GenerationArg, Machine, Named, Wanted};
 use select::tuned::Table;
 use suite::{Pace, Suite};
 use terminal::json::JsonArg;
@@ -59,6 +62,8 @@ pub struct TestArgs {
     json: JsonArg,
     #[command(flatten)]
     forge: ForgeArgs,
+    #[command(flatten)]
+    replay: ReplayArgs,
 }
 
 impl TestArgs {
@@ -108,6 +113,8 @@ fn run_on(
     let json = args.json.open()?;
     let forms = args.forge.open(json.wants_text())?;
 
+    let mut replayed = self::replayed(&args.replay, &chosen)?;
+
     let began = Instant::now();
     let has_no_variants = labs.iter().all(|of| of.variants.is_empty());
     let mut suites = Vec::new();
@@ -126,7 +133,7 @@ fn run_on(
     let mut reports = Vec::new();
     for suite in &suites {
         let show = json.wants_text().then_some(&mut *out);
-        let results = suite::run(suite, tuned, &mut pace, show)?;
+        let results = suite::run(suite, tuned, &mut pace, replayed.as_mut(), show)?;
         reports.push(LabReport {
             lab: suite.lab.name,
             results,
@@ -148,8 +155,26 @@ fn run_on(
             out.line(look.wrapped(note, 0))?;
         }
     }
+    if let Some(replayed) = replayed {
+        replayed.write(out)?;
+    }
     let ending = report.ending();
     forms.write(|| report.for_forges(), out)?;
     json.write("test", report, out)?;
     Ok(ending)
+}
+
+/// The page that is asked for: of the emulated device, which alone records.
+fn replayed(args: &ReplayArgs, chosen: &Chosen<'_>) -> Result<Option<Replayed>, CommandError> {
+    let Some(page) = args.open()? else {
+        return Ok(None);
+    };
+    let emulated = |named: &Named<'_>| Wanted::from(named.name) == Wanted::EMULATED;
+    if !chosen.devices.iter().any(emulated) {
+        return Err(CommandError::Input(
+            "--replay: no other device than the emulated one records; write --device emulated"
+                .to_owned(),
+        ));
+    }
+    Ok(Some(Replayed::new(page)))
 }

@@ -1,7 +1,7 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
 use device::DeviceError;
-use device::{Device, Error, NamedBuffers, ProgramFault, check};
+use device::{CheckError, Device, Error, NamedBuffers, ProgramFault, check};
 use exit::ErrorKind;
 use grading::places;
 use lab::run::{explain, run_from};
@@ -9,6 +9,7 @@ use lab::{Cpu, Lab, LabCase, Variant};
 use terminal::progress::NoProgress;
 
 use super::grid::Grid;
+use super::replayed::Replayed;
 use super::report::{Status, TestResult};
 use exit::CommandError;
 use select::devices::{Chosen, Wanted};
@@ -113,6 +114,7 @@ pub fn run(
     suite: &Suite<'_>,
     tuned: &Table,
     pace: &mut Pace,
+    mut replayed: Option<&mut Replayed>,
     mut show: Option<&mut Out<'_>>,
 ) -> Result<Vec<TestResult>, CommandError> {
     let Suite {
@@ -141,8 +143,16 @@ pub fn run(
                 status,
                 message,
                 fault,
-            } = test(lab, case.as_ref(), column, tuned, &inputs, &expected)
-                .map_err(|failure| failure.context(&label))?;
+            } = Test {
+                lab,
+                case: case.as_ref(),
+                column,
+                tuned,
+                inputs: &inputs,
+                expected: &expected,
+            }
+            .run(replayed.as_deref_mut())
+            .map_err(|failure| failure.context(&label))?;
             pace.add(case.as_ref());
             row.push(TestResult {
                 case: label.clone(),
@@ -186,26 +196,60 @@ impl End {
     }
 }
 
-/// One test. Fails only for bugs of ours and cases that cannot be recorded.
-fn test(
+/// One test.
+struct Test<'t> {
+    lab: &'t Lab,
+    case: &'t dyn LabCase,
+    column: &'t Column<'t>,
+    tuned: &'t Table,
+    inputs: &'t NamedBuffers,
+    expected: &'t NamedBuffers,
+}
+
+impl Test<'_> {
+    /// Runs it. Fails only for bugs of ours and cases that cannot be recorded.
+    fn run(&self, replayed: Option<&mut Replayed>) -> Result<End, CommandError> {
+        let &Test {
+            lab,
+            case,
+            column,
+            tuned,
+            inputs,
+            expected,
+        } = self;
+        let tested = match column.variant {
+            None => case
+                .reference_from(inputs, Cpu::Parallel, &NoProgress)
+                .map(|got| check::exact(expected, &got)),
+            Some((variant, device)) => {
+                let (info, count) = (device.info(), device.count());
+                let variant = tuned.shape(lab, variant, case, info, count).launched;
+                if let Some(replayed) = &replayed {
+                    replayed.begin(device);
+                }
+                let tested = run_from(device, case, variant, inputs)
+                    .and_then(|outcome| variant.check(case, inputs, expected, &outcome.outputs));
+                if let Some(replayed) = replayed {
+                    let wrong = tested
+                        .as_ref()
+                        .ok()
+                        .and_then(|checked| checked.as_ref().err());
+                    replayed.end(device, variant, case, inputs, wrong);
+                }
+                tested
+            }
+        };
+        ended(lab, case, column, tested)
+    }
+}
+
+/// How a test ended.
+fn ended(
     lab: &Lab,
     case: &dyn LabCase,
     column: &Column<'_>,
-    tuned: &Table,
-    inputs: &NamedBuffers,
-    expected: &NamedBuffers,
+    tested: Result<Result<(), CheckError>, Error>,
 ) -> Result<End, CommandError> {
-    let tested = match column.variant {
-        None => case
-            .reference_from(inputs, Cpu::Parallel, &NoProgress)
-            .map(|got| check::exact(expected, &got)),
-        Some((variant, device)) => {
-            let (info, count) = (device.info(), device.count());
-            let variant = tuned.shape(lab, variant, case, info, count).launched;
-            run_from(device, case, variant, inputs)
-                .and_then(|outcome| variant.check(case, inputs, expected, &outcome.outputs))
-        }
-    };
     match tested {
         Ok(Ok(())) => Ok(End::new(Status::Ok, None)),
         Ok(Err(error)) => Ok(End::new(Status::Failed, Some(explain(case, &error)))),
