@@ -249,9 +249,9 @@ pub fn advance_copies<C: InterfaceCase>(
     buffers.retain(|(name, _)| C::Interface::OUTPUTS.contains(&name.as_str()));
     Ok(buffers)
 }
-/// The extents of a plan's buffers by their names, the fastest-varying first; none of a line. A
-/// buffer that is an output has that one's, whatever its own name.
-pub fn extents(plan: &Plan, case: &dyn LabCase) -> BTreeMap<String, Vec<u64>> {
+/// The axes of a plan's buffers by their names, as [`LabCase::axes`] has them. A buffer that is an
+/// output has that one's, whatever its own name.
+pub fn axes(plan: &Plan, case: &dyn LabCase) -> BTreeMap<String, Vec<(String, u64)>> {
     let buffers = plan.buffer_ids().zip(plan.buffers());
     buffers
         .map(|(id, buffer)| {
@@ -261,7 +261,8 @@ pub fn extents(plan: &Plan, case: &dyn LabCase) -> BTreeMap<String, Vec<u64>> {
             let axes = case.axes(named).into_iter();
             (
                 buffer.name.clone(),
-                axes.map(|(_, extent)| extent).collect(),
+                axes.map(|(name, extent)| (name.to_owned(), extent))
+                    .collect(),
             )
         })
         .collect()

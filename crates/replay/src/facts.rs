@@ -7,8 +7,9 @@ pub struct Facts<'a> {
     /// page: where the program's author may be another than the page's reader, no more than the
     /// files that are known to be the program's.
     pub text: &'a dyn Fn(&str) -> Option<String>,
-    /// The extents of a buffer by its name, the fastest-varying first; none of a line.
-    pub extents: &'a dyn Fn(&str) -> Vec<u64>,
+    /// The axes of a buffer by its name, each with its extent, the fastest-varying first; none of a
+    /// line.
+    pub axes: &'a dyn Fn(&str) -> Vec<(String, u64)>,
 }
 
 impl Facts<'static> {
@@ -16,7 +17,7 @@ impl Facts<'static> {
     /// buffers are lines.
     pub const LOCAL: Facts<'static> = Facts {
         text: &|path| std::fs::read_to_string(path).ok(),
-        extents: &|_| Vec::new(),
+        axes: &|_| Vec::new(),
     };
 }
 

@@ -101,9 +101,9 @@ struct Buffer {
     name: String,
     /// Its size.
     bytes: u64,
-    /// Its extents, the fastest-varying first, if it is a matrix or a cube.
+    /// Its axes with their extents, the fastest-varying first, if it is a matrix or a cube.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    extents: Vec<u64>,
+    axes: Vec<(String, u64)>,
 }
 
 /// One instruction of a warp. Its names are short: there are thousands.
@@ -259,7 +259,7 @@ impl Document {
                 .map(|buffer| Buffer {
                     name: buffer.name.clone(),
                     bytes: buffer.bytes,
-                    extents: (facts.extents)(&buffer.name),
+                    axes: (facts.axes)(&buffer.name),
                 })
                 .collect(),
             shared_bytes: recording.shared_bytes,

@@ -40,6 +40,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/time.js"),
     include_str!("page/code.js"),
     include_str!("page/lanes.js"),
+    include_str!("page/map.js"),
     include_str!("page/memory.js"),
     include_str!("page/page.js"),
 );

@@ -48,8 +48,8 @@ pub struct DeviceArg {
     replay: ReplayArgs,
 }
 
-/// The extents of buffers, by their names.
-type Extents = BTreeMap<String, Vec<u64>>;
+/// The axes of buffers, by their names.
+type Axes = BTreeMap<String, Vec<(String, u64)>>;
 
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
@@ -62,8 +62,8 @@ pub struct Processor {
     pub variant: Option<&'static Variant>,
     /// The reasons of the choice, which are told instead of computing anything.
     explanation: Option<Explanation>,
-    /// The page that replays a launch, and the extents of the buffers.
-    replay: Option<(Page, Extents)>,
+    /// The page that replays a launch, and the axes of the buffers.
+    replay: Option<(Page, Axes)>,
     /// The other processes that compute with this one.
     ranks: Option<Arc<Session>>,
 }
@@ -140,9 +140,9 @@ impl DeviceArg {
             return Ok(processor);
         };
         device.record(page.wish.clone(), None);
-        let extents = lab::extents(&processor.device_variant().record(case)?, case);
+        let axes = lab::axes(&processor.device_variant().record(case)?, case);
         Ok(Processor {
-            replay: Some((page, extents)),
+            replay: Some((page, axes)),
             ..processor
         })
     }
@@ -376,26 +376,21 @@ impl Processor {
             Some(explanation) => explanation.print(out),
             None => compute(&self, out),
         };
-        if let Some((page, extents)) = self.replay.take() {
-            self.write_replay(page, &extents, out)?;
+        if let Some((page, axes)) = self.replay.take() {
+            self.write_replay(page, &axes, out)?;
         }
         self.end(ended)
     }
 
     /// Writes the page of the launch that was recorded, if there was one.
-    fn write_replay(
-        &self,
-        page: Page,
-        extents: &Extents,
-        out: &mut Out<'_>,
-    ) -> Result<(), CommandError> {
+    fn write_replay(&self, page: Page, axes: &Axes, out: &mut Out<'_>) -> Result<(), CommandError> {
         let Some(replay) = self.device().and_then(Device::take_replay) else {
             let missing = "no launch was recorded; no page is written";
             eprintln!("{}", out.look().message("note:", missing));
             return Ok(());
         };
         let facts = Facts {
-            extents: &|name| extents.get(name).cloned().unwrap_or_default(),
+            axes: &|name| axes.get(name).cloned().unwrap_or_default(),
             ..Facts::LOCAL
         };
         let program = replay.executable.program();

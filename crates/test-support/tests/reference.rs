@@ -263,7 +263,11 @@ impl Pages {
     /// Rows of fields, below `prefix`.
     fn rows(&mut self, page: &str, of: &str, parts: &[Part]) -> String {
         let mut rows = String::new();
-        for part in parts {
+        // JSON has no fields that are skipped.
+        let written = parts
+            .iter()
+            .filter(|part| !part.attributes.contains("serde(skip)"));
+        for part in written {
             let name = attribute(&part.attributes, "rename").unwrap_or(&part.name);
             let docs = plain(&part.docs);
             let ty = self.json(page, &part.ty);
@@ -420,6 +424,8 @@ struct Other {
     pub name: Option<Vec<u32>>,
     #[serde(flatten)]
     thing: Thing,
+    #[serde(skip)]
+    page: Page,
     count: u32,
 }
 ";

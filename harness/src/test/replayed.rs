@@ -19,7 +19,7 @@ pub struct Replayed {
 struct Kept {
     replay: Replay,
     label: String,
-    extents: BTreeMap<String, Vec<u64>>,
+    axes: BTreeMap<String, Vec<(String, u64)>>,
     is_wrong: bool,
 }
 
@@ -79,7 +79,7 @@ impl Replayed {
         self.kept = Some(Kept {
             replay,
             label: format!("{}, {}", variant.name, case.label()),
-            extents: plan.map_or_else(|_| BTreeMap::new(), |plan| lab::extents(&plan, case)),
+            axes: plan.map_or_else(|_| BTreeMap::new(), |plan| lab::axes(&plan, case)),
             is_wrong,
         });
     }
@@ -101,7 +101,7 @@ impl Replayed {
             mistake,
         } = &kept.replay;
         let facts = Facts {
-            extents: &|name| kept.extents.get(name).cloned().unwrap_or_default(),
+            axes: &|name| kept.axes.get(name).cloned().unwrap_or_default(),
             ..Facts::LOCAL
         };
         let program = executable.program();

@@ -1,8 +1,8 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use forge::Place;
 use grading::diagnose::LEGEND;
+use grading::outcome::Failure;
 use grading::report::{CaseGrade, GradeReport};
 use page::plot::{tick, whole};
 use page::{Axis, Cell, Page, Plot, Series, Shape};
@@ -205,52 +205,63 @@ fn performance(page: &mut Page, report: &GradeReport) {
     }
 }
 
-/// A line of source, as the page shows it.
-fn quoted(place: &Place) -> String {
-    format!("{:>5}  {}\n", place.line, place.text)
-}
-
 fn failures(page: &mut Page, report: &GradeReport, replay: Option<&str>) {
     let failures = figures::failures(report);
     if failures.is_empty() {
         return;
     }
     page.section("What went wrong");
-    for (names, failing) in failures {
-        page.part(&names.join(", "));
-        page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
-        let places = failing.places.iter();
-        for place in places.filter(|place| !place.text.is_empty()) {
-            page.remark(&format!("{}, {}:", place.role, place.file));
-            page.verbatim(&quoted(place));
-        }
-        let replayed = report.replayed.as_ref();
-        if let (Some(replayed), Some(file)) = (replayed, replay)
-            && names.contains(&replayed.case)
+    for (names, failing, alike) in figures::alike(failures.clone()) {
+        failure(page, &names, failing);
+        let replayed = report.replayed.as_ref().map(|replayed| &replayed.case);
+        if let (Some(case), Some(file)) = (replayed, replay)
+            && (names.contains(case) || alike.contains(case))
         {
-            let words = format!("Step through {} to the mistake", replayed.case);
-            page.link(&words, file);
+            page.link(&format!("Step through {case} to the mistake"), file);
         }
-        let explanation = figures::explanation(failing);
-        if !explanation.is_empty() {
-            page.verbatim(&explanation.join("\n"));
+        if alike.is_empty() {
+            continue;
         }
-        let diagnosis = failing.diagnosis.as_ref();
-        if let Some(heat_map) = diagnosis.and_then(|diagnosis| diagnosis.heat_map.as_ref()) {
-            let scale = if heat_map.cells_per_pixel > 1 {
-                format!(
-                    " A pixel shows the worst of {0} x {0} cells.",
-                    heat_map.cells_per_pixel
-                )
-            } else {
-                String::new()
-            };
-            let caption = format!("{}; {LEGEND}{scale}", heat_map.shows);
-            page.png(
-                &heat_map.png_base64,
-                &format!("where {} is wrong", heat_map.shows),
-                &caption,
-            );
-        }
+        page.fold(&format!("Alike: {}", alike.join(", ")), |page| {
+            let others = failures
+                .iter()
+                .filter(|(other, _)| alike.contains(&other[0]));
+            for (other, theirs) in others {
+                failure(page, other, theirs);
+            }
+        });
     }
+}
+
+/// How the cases of these names failed.
+fn failure(page: &mut Page, names: &[String], failing: &Failure) {
+    page.part(&names.join(", "));
+    page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
+    let explanation = figures::explanation(failing);
+    if !explanation.is_empty() {
+        page.verbatim(&explanation.join("\n"));
+    }
+    let places = failing.places.iter();
+    for place in places.filter(|place| !place.text.is_empty()) {
+        page.remark(&format!("{}, {}:", place.role, place.file));
+        page.verbatim(&format!("{:>5}  {}", place.line, place.text));
+    }
+    let diagnosis = failing.diagnosis.as_ref();
+    let Some(heat_map) = diagnosis.and_then(|diagnosis| diagnosis.heat_map.as_ref()) else {
+        return;
+    };
+    let scale = if heat_map.cells_per_pixel > 1 {
+        format!(
+            " A pixel shows the worst of {0} x {0} cells.",
+            heat_map.cells_per_pixel
+        )
+    } else {
+        String::new()
+    };
+    let caption = format!("{}; {LEGEND}{scale}", heat_map.shows);
+    page.png(
+        &heat_map.png_base64,
+        &format!("where {} is wrong", heat_map.shows),
+        &caption,
+    );
 }

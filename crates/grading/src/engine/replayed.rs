@@ -121,10 +121,10 @@ impl CaseWork<'_> {
     }
 
     fn page(&self, replay: &Replay, asked: &AskedReplay, case: &dyn LabCase) -> String {
-        let extents = lab::extents(self.setup.subject.plan, case);
+        let axes = lab::axes(self.setup.subject.plan, case);
         replay.page(&Facts {
             text: &|path| asked.sources.get(path).cloned(),
-            extents: &|name| extents.get(name).cloned().unwrap_or_default(),
+            axes: &|name| axes.get(name).cloned().unwrap_or_default(),
         })
     }
 }

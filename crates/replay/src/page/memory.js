@@ -155,7 +155,8 @@ function choose(element) {
 function showMemory() {
   const i = here(), step = rec.steps[i], focused = document.activeElement?.dataset?.key;
   const words = step.m.length ? step.m.flatMap((access) => accessWords(i, access)) : [{ text: "This instruction does not touch memory." }];
-  const drawings = step.m.filter((access) => regionKey(step, access)).slice(0, 3).map((access) => drawMemory(i, access, regionKey(step, access)));
+  const drawn = step.m.filter((access) => regionKey(step, access)).slice(0, 3).map((access) => [access, regionKey(step, access)]);
+  const drawings = drawn.flatMap(([access, key]) => [drawMap(i, access, key), drawMemory(i, access, key)]).filter(Boolean);
   // Shared memory stays in sight between its accesses.
   if (!drawings.length && rec.shared_bytes) {
     words.push({ text: `Shared memory of ${blockName(step.b)} at this time:` });

@@ -203,7 +203,7 @@ function regionKey(step, access) {
 function newRegion(key) {
   const [space, number] = key.split(" ");
   const isShared = space === "shared", buffer = rec.buffers[number];
-  return { key, isShared, name: isShared ? "shared memory" : buffer.name, bytes: isShared ? rec.shared_bytes : buffer.bytes, grain: 4, uses: new Map(), stores: new Map() };
+  return { key, isShared, name: isShared ? "shared memory" : buffer.name, bytes: isShared ? rec.shared_bytes : buffer.bytes, axes: (isShared ? null : buffer.axes) ?? [], grain: 4, uses: new Map(), stores: new Map() };
 }
 
 function addToList(map, key, step) {
@@ -253,7 +253,7 @@ function lastOf(map, region, byte, bytes, time) {
 function elementName({ key, byte, bytes }) {
   const region = regions.get(key);
   if (region.isShared) return `word ${Math.floor(byte / 4)} of shared memory (byte ${byte}, bank ${Math.floor(byte / 4) % 32})`;
-  return `${region.name}[${Math.floor(byte / bytes)}] (byte ${byte})`;
+  return `${region.name}[${Math.floor(byte / bytes)}] (${placeIn(region, byte) || `byte ${byte}`})`;
 }
 
 /** The element that n and N follow: the one clicked, else the first of this step's access. */

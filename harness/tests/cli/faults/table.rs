@@ -31,7 +31,9 @@ const fn long(line: &'static str) -> Row {
 pub const TABLE: [Row; 37] = [
     short("list --json=>o.json"),
     long("doctor --json=>o.json"),
-    short("test matadd --device cpu --json=>o.json --sarif >s.sarif --junit >j.xml"),
+    short(
+        "test matadd --device emulated --json=>o.json --sarif >s.sarif --junit >j.xml --replay >r.html",
+    ),
     long("test matadd --device cpu --submission <sub --json=>o.json"),
     short(
         "perf matadd --device cpu --quick --param n_x=8 --param n_y=8 --json=>o.json --html >o.html",
@@ -45,22 +47,24 @@ pub const TABLE: [Row; 37] = [
     short("counts <k.ptx --baseline <b.json"),
     long("counts matadd --submission <sub --baseline >b.json --update"),
     long(
-        "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/ --sarif >s.sarif --junit >j.xml",
+        "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/ --sarif >s.sarif --junit >j.xml --replay >r.html",
     ),
     long("grade --all <class --lab matadd --lab-file <lab.toml -o >results/"),
     long("watch <sub --lab matadd --once"),
     short("grade-worker pack <sub"),
     short("report <p.json -o >page.html --ladder >l.svg"),
     short("run poisson --n 9 --iterations 2 --device cpu --output npy --out >p/"),
-    long("run poisson --n 9 --iterations 2 --submission <sub --output npy --out >p/"),
+    long(
+        "run poisson --n 9 --iterations 2 --submission <sub --output npy --out >p/ --replay >r.html",
+    ),
     short(
         "run stencil25 --model <m.npy --shell 4 --steps 4 --device cpu --out >f/ --gif >a.gif --receivers >r.npy",
     ),
-    long("run stencil25 --shape 20,20,20 --submission <sub --out >f/"),
+    long("run stencil25 --shape 20,20,20 --submission <sub --out >f/ --replay >r.html"),
     short("run wave2d --shape 30,20 --steps 4 --device cpu --gif >a.gif --out >f/"),
-    long("run wave2d --shape 30,20 --submission <sub --gif >a.gif"),
+    long("run wave2d --shape 30,20 --submission <sub --gif >a.gif --replay >r.html"),
     short("run wave3d --shape 16,16,16 --steps 4 --device cpu --out >f/"),
-    long("run wave3d --shape 16,16,16 --submission <sub --out >f/"),
+    long("run wave3d --shape 16,16,16 --submission <sub --out >f/ --replay >r.html"),
     long("run matadd --submission <sub"),
     short(
         "run matadd --check-index grid2d_block2d_32x8 --device emulated --shape 8,4 --json=>o.json",

@@ -93,7 +93,10 @@ fn a_wrong_value_is_followed_to_the_block_that_stored_it() {
     assert_eq!(page["blocks"], serde_json::json!([2]));
     let step = &page["steps"][fault["step"].as_u64().unwrap() as usize];
     assert_eq!(step["m"][0]["k"], "store");
-    assert_eq!(page["buffers"][0]["extents"], serde_json::json!([37, 5]));
+    assert_eq!(
+        page["buffers"][0]["axes"],
+        serde_json::json!([["x", 37], ["y", 5]])
+    );
 }
 
 #[test]
