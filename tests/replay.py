@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens pages of `emulate --replay` in Chromium, and looks at what they show. Usage: tests/replay.py
 
-EMULATE names the program, by default target/debug/emulate. Without Chromium nothing is tried, and that is said. What a page shows
+EMULATE and HARNESS name the programs, by default those in target/debug. Without Chromium nothing is tried, and that is said. What a page shows
 is read from its document when its script has run; a step of the recording is opened by the page's address.
 """
 import html
@@ -14,6 +14,7 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 EMULATE = os.environ.get("EMULATE", os.path.join(ROOT, "target", "debug", "emulate"))
+HARNESS = os.environ.get("HARNESS", os.path.join(ROOT, "target", "debug", "harness"))
 RACES = os.path.join(ROOT, "crates/ptx-emu/tests/ui/races")
 LONG = """.version 8.0
 .target sm_90
@@ -37,7 +38,33 @@ $again:
 }
 """
 
-# The file and its arguments, what is behind the page's address, and what it must show.
+COPY = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copy(.param .u64 in, .param .u64 out)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    .shared .align 4 .b8 tile[128];
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r2, %r1, 4, %r2;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    add.u64 %rd2, %rd2, %rd3;
+    cp.async.ca.shared.global [%r2], [%rd1], 4;
+    cp.async.wait_all;
+    ld.shared.u32 %r3, [%r2];
+    st.global.u32 [%rd2], %r3;
+    ret;
+}
+"""
+
+TEXTS = {"LONG": LONG, "COPY": COPY}
+
+# The file and its arguments, or those of the harness, what is behind the page's address, and what it must show.
 PAGES = [
     # It opens at the fault, with both accesses.
     (
@@ -49,6 +76,11 @@ PAGES = [
     ("neighbour-in-the-block.ptx --kernel right --block 64", "", ["Step 6 of", "st.shared.u32"]),
     ("neighbour-in-the-block.ptx --kernel right --block 64", "#step=1", ["Step 1 of", "mov.u32"]),
     # 10,000 steps, and the page says that there were more.
+    # Both ends of an asynchronous copy.
+    ("COPY --kernel copy f32[32]=1 f32[32]", "#step=9", ["32 lanes begin to copy 4 bytes each: shared memory", "an asynchronous copy is to store there"]),
+    ("COPY --kernel copy f32[32]=1 f32[32]", "#step=10", ["32 lanes have copied 4 bytes each: shared memory"]),
+    # A matrix of a lab has rows.
+    ("harness test matadd --device emulated --param n_x=37 --param n_y=5", "", ["37 × 5; x to the right, y down", r"a\[0\] \(x = 0, y = 0\)"]),
     ("LONG --kernel loop u32[32]", "#step=9999", ["Step 9,?999 of 10,?000", "first 10,?000 steps|cut|more steps"]),
 ]
 
@@ -68,14 +100,16 @@ def main():
         return
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "long.ptx"), "w") as file:
-            file.write(LONG)
+        for name, text in TEXTS.items():
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
         for command, address, expected in PAGES:
             name, *arguments = command.split()
-            file = os.path.join(folder, "long.ptx") if name == "LONG" else os.path.join(RACES, name)
+            file = os.path.join(folder if name in TEXTS else RACES, name)
             page = os.path.join(folder, "page.html")
+            program = [HARNESS, *arguments, "--replay", page] if name == "harness" else [EMULATE, file, "--replay", page, *arguments]
             # Flags stand before the arguments of a kernel. A fault is no failure here.
-            run = subprocess.run([EMULATE, file, "--replay", page, *arguments], stdout=subprocess.DEVNULL)
+            run = subprocess.run(program, stdout=subprocess.DEVNULL)
             if run.returncode not in (0, 1):
                 sys.exit(f"replay: {command} ended with {run.returncode}")
             text = shown(chromium, page, address)

@@ -190,7 +190,7 @@ pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
 pub use ptx::{ArgsError, ShapeError};
 pub use recording::{
-    RecordedAccess, RecordedBlocks, RecordedBuffer, RecordedRegister, RecordedSpace, RecordedWrite,
-    Recording, RecordingPlan, Step, number_in,
+    RecordedAccess, RecordedBlocks, RecordedBuffer, RecordedKind, RecordedRegister, RecordedSpace,
+    RecordedWrite, Recording, RecordingPlan, Step, number_in,
 };
 pub use tensor_map::{MAX_RANK, TensorElement, TensorMap};

@@ -1,7 +1,7 @@
 //! Version 1 of what a page of a replay has in it, as JSON.
 
 use ptx_emu::{
-    AccessKind, CodePosition, RecordedAccess, RecordedSpace, RecordedWrite, Recording,
+    CodePosition, RecordedAccess, RecordedKind, RecordedSpace, RecordedWrite, Recording,
     SourcePosition,
 };
 use serde::Serialize;
@@ -148,7 +148,8 @@ fn is_false(flag: &bool) -> bool {
 /// An access of a step.
 #[derive(Serialize)]
 struct Access {
-    /// The kind: `load`, `store` or `atomic`.
+    /// The kind: `load`, `store`, `atomic`, `copy` where an asynchronous copy begins that stores
+    /// there later, `arrival` where it does.
     k: &'static str,
     /// The space: `global`, `shared`, or `own` for local memory and parameters.
     s: &'static str,
@@ -298,9 +299,11 @@ fn access(access: &RecordedAccess) -> Access {
     };
     Access {
         k: match access.kind {
-            AccessKind::Load => "load",
-            AccessKind::Store => "store",
-            AccessKind::Atomic => "atomic",
+            RecordedKind::Load => "load",
+            RecordedKind::Store => "store",
+            RecordedKind::Atomic => "atomic",
+            RecordedKind::Copy => "copy",
+            RecordedKind::Arrival => "arrival",
         },
         s: space,
         f: buffer,

@@ -125,6 +125,9 @@ impl Execute for Issue {
         let span = Span::of(&dst, at.active, self.bytes);
         runner.check_alignment(&store, &span, Some(&runner.block.shared))?;
         runner.check_shared(&store, &span)?;
+        if runner.records {
+            runner.note_copy(Space::Shared, &store, None);
+        }
         for lane in lanes(at.active) {
             runner.claim(warp, &store, lane, Claim::All)?;
         }
@@ -172,6 +175,9 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         let (buffer, mask) = runner.buffer(&request, rest, &read_span)?;
         rest &= !mask;
         let part = Request { mask, ..request };
+        if runner.records {
+            runner.note_access(Space::Global, &part, Some(buffer));
+        }
         buffer.note(&part, &read_span);
         let mut region = GlobalRegion::new(buffer, launch);
         if launch.sanitize.races {
@@ -300,6 +306,9 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         warp.index,
     );
     let span = Span::of(&targets, mask, copy.bytes);
+    if runner.records {
+        runner.note_arrival(Space::Shared, &store, None);
+    }
     let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
         claims.release(copy.dst, copy.bytes.into());

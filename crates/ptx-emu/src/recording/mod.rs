@@ -152,11 +152,43 @@ pub enum RecordedSpace {
     Own,
 }
 
+/// The kind of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedKind {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic.
+    Atomic,
+    /// An asynchronous copy begins, and stores there later.
+    Copy,
+    /// An asynchronous copy arrives.
+    Arrival,
+}
+
+impl RecordedKind {
+    /// Whether memory is another after it.
+    pub fn stores(self) -> bool {
+        !matches!(self, RecordedKind::Load | RecordedKind::Copy)
+    }
+}
+
+impl From<AccessKind> for RecordedKind {
+    fn from(kind: AccessKind) -> RecordedKind {
+        match kind {
+            AccessKind::Load => RecordedKind::Load,
+            AccessKind::Store => RecordedKind::Store,
+            AccessKind::Atomic => RecordedKind::Atomic,
+        }
+    }
+}
+
 /// An access of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedAccess {
     /// Its kind.
-    pub kind: AccessKind,
+    pub kind: RecordedKind,
     /// The memory.
     pub space: RecordedSpace,
     /// The lanes that make it, as a mask.
@@ -203,9 +235,7 @@ impl Recording {
         (0..self.steps.len()).rev().find(|step| {
             let mut accesses = self.steps[*step].accesses.iter();
             accesses.any(|access| {
-                access.space == space
-                    && access.kind != AccessKind::Load
-                    && access.lanes_at(byte) != 0
+                access.space == space && access.kind.stores() && access.lanes_at(byte) != 0
             })
         })
     }

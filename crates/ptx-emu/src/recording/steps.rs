@@ -4,13 +4,13 @@ use ptx::Space;
 
 use super::recorder::Recorder;
 use super::{
-    RecordedAccess, RecordedBuffer, RecordedRegister, RecordedSpace, RecordedWrite, Recording, Step,
+    RecordedAccess, RecordedBuffer, RecordedKind, RecordedRegister, RecordedSpace, RecordedWrite,
+    Recording, Step,
 };
 use crate::coalesce::{atomic_wavefronts, sectors, wavefronts};
 use crate::counts::InstructionClass;
-use crate::fault::AccessKind;
 use crate::memory::global::Buffer;
-use crate::registers::{LANES, lanes_where};
+use crate::registers::{LANES, lanes, lanes_where};
 use crate::request::Request;
 use crate::runner::{BlockRunner, Launch};
 use crate::warp::{State, Warp};
@@ -94,15 +94,36 @@ impl BlockRunner<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn note_access(&self, space: Space, request: &Request, buffer: Option<&Buffer>) {
+        self.note(request.kind.into(), space, request, buffer);
+    }
+
+    /// Notes that the latest step begins an asynchronous copy, which stores there later.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_copy(&self, space: Space, request: &Request, buffer: Option<&Buffer>) {
+        self.note(RecordedKind::Copy, space, request, buffer);
+    }
+
+    /// Notes that an asynchronous copy arrives in the latest step. Those of several lanes are one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_arrival(&self, space: Space, request: &Request, buffer: Option<&Buffer>) {
+        self.note(RecordedKind::Arrival, space, request, buffer);
+    }
+
+    fn note(&self, kind: RecordedKind, space: Space, request: &Request, buffer: Option<&Buffer>) {
         let Some(recorder) = &self.launch.recorder else {
             return;
         };
-        let cost = match (space, request.kind) {
+        let cost = match (space, kind) {
+            (_, RecordedKind::Copy) => 0,
             (Space::Global, _) => sectors(request.addresses, request.mask),
-            (Space::Shared, AccessKind::Atomic) => {
+            (Space::Shared, RecordedKind::Atomic) => {
                 atomic_wavefronts(request.addresses, request.mask)
             }
-            (Space::Shared, _) => wavefronts(request.addresses, request.mask, request.width).0,
+            (Space::Shared, RecordedKind::Load | RecordedKind::Store) => {
+                wavefronts(request.addresses, request.mask, request.width).0
+            }
             _ => 0,
         };
         let base = buffer.map_or(0, |buffer| buffer.start);
@@ -116,23 +137,43 @@ impl BlockRunner<'_> {
                 None if space == Space::Shared => RecordedSpace::Shared,
                 None => RecordedSpace::Own,
             };
-            step.accesses.push(RecordedAccess {
-                kind: request.kind,
+            let access = RecordedAccess {
+                kind,
                 space,
                 lanes: request.mask,
                 width: request.width,
                 offsets,
                 cost,
-            });
+            };
+            match step.accesses.last_mut() {
+                Some(last) if last.is_with(&access) => last.add(&access),
+                _ => step.accesses.push(access),
+            }
         });
         let width = u64::from(request.width);
         if let (Some(byte), Some(_)) = (recorder.watched(), buffer)
-            && request.kind != AccessKind::Load
+            && kind.stores()
             && lanes_where(request.mask, |lane| {
                 byte.wrapping_sub(request.addresses[lane]) < width
             }) != 0
         {
             recorder.note_storing();
         }
+    }
+}
+
+impl RecordedAccess {
+    /// Whether another lane's copy arrives with those of this access.
+    fn is_with(&self, other: &RecordedAccess) -> bool {
+        let of = |access: &RecordedAccess| (access.kind, access.space, access.width);
+        self.kind == RecordedKind::Arrival && of(self) == of(other) && self.lanes & other.lanes == 0
+    }
+
+    /// Adds the lanes of another access.
+    fn add(&mut self, other: &RecordedAccess) {
+        for lane in lanes(other.lanes) {
+            self.offsets[lane] = other.offsets[lane];
+        }
+        self.lanes |= other.lanes;
     }
 }

@@ -1,7 +1,7 @@
 //! Recordings against what kernels store, and against numbers worked out by hand.
 
 use ptx_emu::{
-    AccessKind, Fault, Machine, ProgramFault, RecordedBlocks, RecordedSpace, Recording,
+    Fault, Machine, ProgramFault, RecordedBlocks, RecordedKind, RecordedSpace, Recording,
     RecordingPlan, Step,
 };
 
@@ -122,7 +122,7 @@ fn accesses_have_offsets_and_costs() {
     assert_eq!(recording.buffers[buffer].bytes, 4096);
     assert_eq!(
         (load.kind, load.lanes, load.width),
-        (AccessKind::Load, u32::MAX, 4)
+        (RecordedKind::Load, u32::MAX, 4)
     );
     assert_eq!(load.offsets, std::array::from_fn(|lane| 128 * lane as u64));
     // A sector a lane, and one bank for all.
@@ -130,7 +130,7 @@ fn accesses_have_offsets_and_costs() {
     let store = &steps[4].accesses[0];
     assert_eq!(
         (store.kind, store.space, store.cost),
-        (AccessKind::Store, RecordedSpace::Shared, 32)
+        (RecordedKind::Store, RecordedSpace::Shared, 32)
     );
     assert_eq!(steps[6].accesses[0].cost, 4);
     assert_eq!(load.lanes_at(259), 1 << 2);
@@ -234,4 +234,70 @@ fn a_bound_keeps_the_first_or_the_last_steps() {
         };
         assert_eq!(lines(&cut, &cut.steps), lines(&whole, kept));
     }
+}
+
+#[test]
+fn an_asynchronous_copy_begins_and_arrives() {
+    let body = "shl.b32 %r5, %r2, 2;\ncp.async.ca.shared.global [%r5], [%rd4], 4;\n\
+                cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r6, [%r5];\n\
+                st.global.u32 [%rd3], %r6;";
+    let launch = launch(body).input(0..32).shared(128);
+    let (recording, outcome) = record(&launch, plan(&[0]));
+    outcome.result.expect("it is right");
+    let steps = of_body(&recording);
+    let said = |step: &Step| -> Vec<_> {
+        let accesses = step.accesses.iter();
+        accesses
+            .map(|access| (access.kind, access.space, access.lanes, access.offsets[31]))
+            .collect()
+    };
+    let global = RecordedSpace::Global(0);
+    assert_eq!(
+        said(&steps[1]),
+        [
+            (RecordedKind::Load, global, u32::MAX, 124),
+            (RecordedKind::Copy, RecordedSpace::Shared, u32::MAX, 124)
+        ]
+    );
+    assert_eq!(said(&steps[2]), []);
+    // One arrival of all lanes.
+    let arrival = (RecordedKind::Arrival, RecordedSpace::Shared, u32::MAX, 124);
+    assert_eq!(said(&steps[3]), [arrival]);
+}
+
+#[test]
+fn a_bulk_copy_begins_and_arrives_on_both_ways() {
+    let body = ".shared .align 128 .b8 tile[128];\n.shared .align 8 .b8 bar[8];\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra fetched;\n\
+                mbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n\
+                mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n\
+                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 128, [bar];\n\
+                fetched:\nbar.sync 0;\nwait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\n\
+                @%p1 bra done;\n\
+                cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 128;\n\
+                cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\ndone:";
+    let launch = launch(body).input(0..32);
+    let (recording, outcome) = record(&launch, plan(&[0]));
+    assert_eq!(
+        outcome.out[..32],
+        std::array::from_fn::<u32, 32, _>(|word| word as u32)
+    );
+    let accesses = recording.steps.iter().flat_map(|step| &step.accesses);
+    let wide = accesses.filter(|access| access.width == 128);
+    let seen: Vec<_> = wide
+        .map(|access| (access.kind, access.space, access.lanes))
+        .collect();
+    let (input, out) = (RecordedSpace::Global(0), RecordedSpace::Global(1));
+    assert_eq!(
+        seen,
+        [
+            (RecordedKind::Load, input, 1),
+            (RecordedKind::Copy, RecordedSpace::Shared, 1),
+            (RecordedKind::Arrival, RecordedSpace::Shared, 1),
+            (RecordedKind::Load, RecordedSpace::Shared, 1),
+            (RecordedKind::Copy, out, 1),
+            (RecordedKind::Arrival, out, 1),
+        ]
+    );
+    assert!(recording.last_store("out", 100).is_some());
 }

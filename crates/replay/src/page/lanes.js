@@ -19,7 +19,7 @@ function laneValues(i) {
   }
   if (!access) return { title: isAuto ? "this step writes no register" : "this step has no address", texts: [] };
   const name = access.f != null ? rec.buffers[access.f].name : `${access.s} memory`, texts = [], used = view.format === "hex" ? "hex" : "integer";
-  for (const lane of lanesIn(step.a)) texts[lane] = formatValue(laneValue(access.o, lane), 64, used === "hex" ? "hex" : "signed");
+  for (const lane of lanesIn(access.l)) texts[lane] = formatValue(laneValue(access.o, lane), 64, used === "hex" ? "hex" : "signed");
   return { title: `the byte offset in ${name}`, texts, used };
 }
 

@@ -45,7 +45,7 @@ function storedBy(region, map, start, length) {
 function drawMap(i, access, key) {
   const region = regions.get(key), map = mapOf(region);
   if (!map) return null;
-  const { nx, ny, nz, scale } = map, length = nx * ny, touched = [...touchedCells(rec.steps[i], access, map.size).keys()].filter((cell) => cell >= 0 && cell < length * nz);
+  const { nx, ny, nz, scale } = map, length = nx * ny, touched = [...touchedCells(access, map.size).keys()].filter((cell) => cell >= 0 && cell < length * nz);
   const plane = touched.length ? Math.floor(touched[0] / length) : 0, start = plane * length, width = nx * scale, height = ny * scale;
   const names = region.axes.map(([name]) => name);
   const label = `${region.name}: ${nx} × ${ny}${nz > 1 ? ` × ${nz}, plane ${names[2]} = ${plane}` : ""}; ${names[0]} to the right, ${names[1]} down`;

@@ -1,19 +1,19 @@
 // ---- Memory: lines of 128 bytes, shared memory by bank and global memory by sector
 
 /** Which lanes touch each cell of `size` bytes. */
-function touchedCells(step, access, size) {
+function touchedCells(access, size) {
   const cells = new Map(), at = offsets(access);
-  for (const lane of lanesIn(step.a)) {
+  for (const lane of lanesIn(access.l)) {
     for (let cell = Math.floor(at[lane] / size); cell * size < at[lane] + access.n; cell++) addToList(cells, cell, lane);
   }
   return cells;
 }
 
 function bankWords(step, access) {
-  const words = [...touchedCells(step, access, 4).keys()], banks = new Map();
+  const words = [...touchedCells(access, 4).keys()], banks = new Map();
   words.forEach((word) => addToList(banks, word % 32, word));
   const worst = Math.max(...[...banks.values()].map((list) => list.length)), where = [...banks.keys()].filter((bank) => banks.get(bank).length === worst);
-  const passes = many(access.c, "pass", "passes"), count = lanesIn(step.a).length;
+  const passes = many(access.c, "pass", "passes"), count = lanesIn(access.l).length;
   if (access.k === "atomic" && worst === 1 && access.c > 1) return `${passes}: ${words.length < count ? "lanes change the same word, one after the other" : "no bank conflict"}.`;
   if (access.c <= Math.ceil(words.length / 32)) return `${passes}: no bank conflict.`;
   const others = where.length > 1 ? `, and as many in ${many(where.length - 1, "other bank")}` : "";
@@ -22,32 +22,32 @@ function bankWords(step, access) {
 }
 
 function sectorWords(step, access) {
-  const grain = Math.min(access.n, 4), bytes = touchedCells(step, access, grain).size * grain, least = Math.ceil(bytes / 32);
+  const grain = Math.min(access.n, 4), bytes = touchedCells(access, grain).size * grain, least = Math.ceil(bytes / 32);
   return `${many(access.c, "sector")} for ${bytes} bytes; ${access.c > least ? `${least} would do.` : "it takes no fewer."}`;
 }
 
 function strayWords(step, access, region) {
-  const at = offsets(access), outside = lanesIn(step.a).filter((lane) => !(at[lane] >= 0 && at[lane] + access.n <= region.bytes));
+  const at = offsets(access), outside = lanesIn(access.l).filter((lane) => !(at[lane] >= 0 && at[lane] + access.n <= region.bytes));
   return outside.length ? `Outside the ${region.bytes} bytes of ${region.name}: ${outside.length > 1 ? "lanes" : "lane"} ${ranges(outside)}.` : "";
 }
 
 /** Shared memory starts without values: a load of a word that nobody has stored is a mistake worth a sentence. */
 function unsetWords(i, access, region) {
-  if (!region.isShared || access.k === "store") return "";
-  const at = offsets(access), early = lanesIn(rec.steps[i].a).filter((lane) => lastOf(region.stores, region, at[lane], access.n, i - 1) < 0);
+  if (!region.isShared || access.k !== "load") return "";
+  const at = offsets(access), early = lanesIn(access.l).filter((lane) => lastOf(region.stores, region, at[lane], access.n, i - 1) < 0);
   return early.length ? `Nothing has stored yet what ${early.length > 1 ? "lanes" : "lane"} ${ranges(early)} ${early.length > 1 ? "load" : "loads"}.` : "";
 }
 
-const VERBS = { load: ["loads", "load"], store: ["stores", "store"], atomic: ["changes atomically", "change atomically"] };
+const VERBS = { load: ["loads", "load"], store: ["stores", "store"], atomic: ["changes atomically", "change atomically"], copy: ["begins to copy", "begin to copy"], arrival: ["has copied", "have copied"] };
 
 /** The sentences about an access; those that tell of a mistake are marked. */
 function accessWords(i, access) {
-  const step = rec.steps[i], region = regions.get(regionKey(step, access)), count = lanesIn(step.a).length;
+  const step = rec.steps[i], region = regions.get(regionKey(step, access)), count = lanesIn(access.l).length;
   if (!count) return [{ text: "No lane takes part: the guard is false in all of them." }];
   const name = region ? region.name : `${access.s} memory${access.s === "global" ? ", outside every known buffer" : ""}`;
   const head = `${many(count, "lane")} ${VERBS[access.k][count > 1 ? 1 : 0]} ${many(access.n, "byte")}${count > 1 ? " each" : ""}: ${name}.`;
   if (!region) return [{ text: head, isBad: access.s === "global" }];
-  const cost = !touchedCells(step, access, access.n).size ? "" : region.isShared ? bankWords(step, access) : sectorWords(step, access);
+  const cost = isCopy(access) || !touchedCells(access, access.n).size ? "" : region.isShared ? bankWords(step, access) : sectorWords(step, access);
   const mistakes = [strayWords(step, access, region), unsetWords(i, access, region)].filter(Boolean);
   return [{ text: `${head} ${cost}` }, ...mistakes.map((text) => ({ text, isBad: true }))];
 }
@@ -62,8 +62,8 @@ function linesToDraw(region, cells, size, element) {
 }
 
 function drawMemory(i, access, key) {
-  const step = rec.steps[i], region = regions.get(key), size = region.isShared ? 4 : access.n, columns = LINE_BYTES / size;
-  const cells = access ? touchedCells(step, access, size) : new Map(), element = chosenElement();
+  const step = rec.steps[i], region = regions.get(key), size = region.isShared ? 4 : Math.min(access.n, 16), columns = LINE_BYTES / size;
+  const cells = access ? touchedCells(access, size) : new Map(), element = chosenElement();
   const lines = linesToDraw(region, cells, size, element), isLong = lines.length > 10;
   const left = 46, w = Math.max(Math.floor((room.memory - left - 4) / columns), size < 4 ? 4 : 17), h = isLong ? 11 : 18, gap = 10;
   const drawing = svg("svg", { width: left + columns * w + 4, role: "group", "aria-label": `Lines of 128 bytes of ${region.name}` });
@@ -97,6 +97,7 @@ function drawBanks(drawing, left, w) {
 function cellLook({ region, size }, cell) {
   const byte = cell * size, last = lastOf(region.stores, region, byte, size, view.time);
   if (byte + size > region.bytes) return "outside";
+  if (lastOf(region.copies, region, byte, size, view.time) > last) return "underway";
   if (last >= 0) return `warp${rec.steps[last].w % 8}`;
   return !region.isShared && region.stores.size && lastOf(region.stores, region, byte, size, Infinity) < 0 ? "hatched" : "";
 }
@@ -136,6 +137,9 @@ function drawTouched({ region, size, w, h, y }, cell, x, lanes, look) {
 function drawLegend(drawing, region, x, y) {
   const warps = new Set();
   for (const list of region.stores.values()) { const at = upTo(list, view.time); if (at) warps.add(rec.steps[list[at - 1]].w); }
+  const isUnderway = [...region.copies.values()].some((list) => upTo(list, view.time));
+  if (isUnderway) drawing.append(svg("rect", { x, y: y + 1, width: 12, height: 11, class: "underway" }), svg("text", { x: x + 16, y: y + 10, class: "small start" }, "an asynchronous copy is to store there"));
+  if (isUnderway) y += 16;
   if (!warps.size) return y + 2;
   drawing.append(svg("text", { x, y: y + 10, class: "small start" }, "stored last by warp"));
   x += 110;

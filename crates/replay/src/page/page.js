@@ -5,7 +5,7 @@ function meeting(first, second) {
   for (const a of rec.steps[first].m) for (const b of rec.steps[second].m) {
     const key = regionKey(rec.steps[first], a);
     if (!key || key !== regionKey(rec.steps[second], b)) continue;
-    for (const mine of lanesIn(rec.steps[first].a)) for (const yours of lanesIn(rec.steps[second].a)) {
+    for (const mine of lanesIn(a.l)) for (const yours of lanesIn(b.l)) {
       const byte = Math.max(offsets(a)[mine], offsets(b)[yours]), end = Math.min(offsets(a)[mine] + a.n, offsets(b)[yours] + b.n);
       if (byte < end && (first !== second || mine !== yours)) return { element: { key, byte, bytes: end - byte }, accesses: [a, b], lanes: [mine, yours] };
     }
@@ -17,7 +17,7 @@ function raceSide(i, title, met, side) {
   const strip = strips[stripOf[i]], box = html("div", {}, html("h2", { textContent: title }));
   const add = (text) => box.append(html("div", { textContent: text }));
   add(`${warpName(strip)}${met ? `, lane ${met.lanes[side]} (thread ${strip.w * 32 + met.lanes[side]})` : ""}`);
-  if (met) add(`${{ load: "loads", store: "stores", atomic: "changes atomically" }[met.accesses[side].k]} ${elementName(met.element)}`);
+  if (met) add(`${VERBS[met.accesses[side].k][0]} ${elementName(met.element)}`);
   box.append(html("button", { type: "button", className: "link", textContent: `${lineName(i)}, step ${i + 1}`, onclick: () => go(i) }));
   return box;
 }

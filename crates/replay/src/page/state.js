@@ -60,7 +60,7 @@ async function readRecording() {
   const recording = await new Response(stream).json();
   if (recording.version !== 1) throw new Error(`This page reads version 1 of the format; the recording has version ${recording.version}.`);
   if (!recording.steps.length) throw new Error("The recording has no steps.");
-  for (const step of recording.steps) { step.v ??= []; step.m ??= []; }
+  for (const step of recording.steps) { step.v ??= []; step.m ??= []; for (const access of step.m) access.l ??= step.a; }
   // A fault whose step did not fit into the recording is told, but there is no place to go to.
   const { fault, steps } = recording;
   if (fault && !steps[fault.step]) fault.step = null;
@@ -123,6 +123,9 @@ function laneValue(values, lane) {
   if (values.length === 2) return BigInt.asUintN(64, fromHex(values[0]) + fromHex(values[1]) * BigInt(lane));
   return fromHex(values[lane]);
 }
+
+/** Whether it is one end of an asynchronous copy. */
+const isCopy = (access) => access.k === "copy" || access.k === "arrival";
 
 /** The offsets of an access as plain numbers, below zero before its buffer; NaN, which touches nothing, where it went far astray. */
 const near = (offset) => (Number.isSafeInteger(Number(offset)) ? Number(offset) : NaN);
@@ -203,7 +206,7 @@ function regionKey(step, access) {
 function newRegion(key) {
   const [space, number] = key.split(" ");
   const isShared = space === "shared", buffer = rec.buffers[number];
-  return { key, isShared, name: isShared ? "shared memory" : buffer.name, bytes: isShared ? rec.shared_bytes : buffer.bytes, axes: (isShared ? null : buffer.axes) ?? [], grain: 4, uses: new Map(), stores: new Map() };
+  return { key, isShared, name: isShared ? "shared memory" : buffer.name, bytes: isShared ? rec.shared_bytes : buffer.bytes, axes: (isShared ? null : buffer.axes) ?? [], grain: 4, uses: new Map(), stores: new Map(), copies: new Map() };
 }
 
 function addToList(map, key, step) {
@@ -230,11 +233,12 @@ function indexMemory() {
   eachAccess((key, access, step, i) => {
     const region = regions.get(key), at = offsets(access);
     for (let lane = 0; lane < 32; lane++) {
-      if (!has(step.a, lane)) continue;
+      if (!has(access.l, lane)) continue;
       const first = Math.floor(at[lane] / region.grain), last = Math.floor((at[lane] + access.n - 1) / region.grain);
       for (let grain = first; grain <= last; grain++) {
         addToList(region.uses, grain, i);
-        if (access.k !== "load") addToList(region.stores, grain, i);
+        if (access.k === "copy") addToList(region.copies, grain, i);
+        else if (access.k !== "load") addToList(region.stores, grain, i);
       }
     }
   });
@@ -260,7 +264,7 @@ function elementName({ key, byte, bytes }) {
 function chosenElement() {
   if (view.element) return view.element;
   const step = rec.steps[here()], access = step.m.find((m) => regionKey(step, m));
-  const lane = access && lanesIn(step.a).find((number) => !isNaN(offsets(access)[number]));
+  const lane = access && lanesIn(access.l).find((number) => !isNaN(offsets(access)[number]));
   if (!access || lane === undefined) return null;
   return { key: regionKey(step, access), byte: offsets(access)[lane], bytes: access.s === "shared" ? 4 : access.n };
 }

@@ -14,6 +14,7 @@ use crate::request::Span;
 use crate::runner::{At, BlockRunner, Execute, Next};
 use crate::unset_origin::Origin;
 use crate::warp::{BulkStore, CopyGroups, Warp};
+use ptx::Space;
 
 /// The copy to shared memory arrives.
 pub(in super::super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), Stop> {
@@ -40,6 +41,9 @@ pub(in super::super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Res
     }
     let targets = [copy.shared; LANES];
     let store = of_bytes(copy, AccessKind::Store, &targets, tile.span());
+    if runner.records {
+        runner.note_arrival(Space::Shared, &store, None);
+    }
     let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
         claims.release(copy.shared, store.width.into());
@@ -207,6 +211,9 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
         }
         let buffer = buffer(runner, &request)?;
         let span = Span::of(&targets, request.mask, request.width);
+        if runner.records {
+            runner.note_arrival(Space::Global, &request, Some(buffer));
+        }
         buffer.note(&request, &span);
         let mut region = GlobalRegion::new(buffer, launch);
         if launch.sanitize.races {

@@ -325,6 +325,9 @@ impl Issue {
             let request = of_row(&copy, AccessKind::Load, &sources, row);
             check_global_source(runner, &request)?;
             let buffer = buffer(runner, &request)?;
+            if runner.records {
+                runner.note_access(Space::Global, &request, Some(buffer));
+            }
             let bytes = bytes_of(&buffer, row.global - buffer.base, row.bytes);
             let start = row.start as usize;
             let loaded = &mut data[start..start + bytes.len()];
@@ -442,6 +445,9 @@ fn start_load(
     }
     let span = Span::of(request.addresses, request.mask, request.width);
     runner.check_shared(&request, &span)?;
+    if runner.records {
+        runner.note_copy(Space::Shared, &request, None);
+    }
     check_proxy(runner, &request, BY)?;
     runner.claim(warp, &request, copy.lane, Claim::All)?;
     runner.claims().arriving.push(load);
@@ -496,6 +502,9 @@ fn start_store(
     let sources = [copy.shared; LANES];
     let whole = of_bytes(&copy, AccessKind::Load, &sources, tile.span());
     runner.check_shared(&whole, &Span::of(&sources, whole.mask, whole.width))?;
+    if runner.records {
+        runner.note_access(Space::Shared, &whole, None);
+    }
     for row in &tile.rows {
         for part in tile.parts(copy.shared, row.start, row.bytes) {
             let from = [part.shared; LANES];
@@ -508,6 +517,9 @@ fn start_store(
         let store = of_row(&copy, AccessKind::Store, &targets, row);
         let buffer = buffer(runner, &store)?;
         runner.check_writable(&store, buffer)?;
+        if runner.records {
+            runner.note_copy(Space::Global, &store, Some(buffer));
+        }
         runner.check_leaving(&store, &Span::of(&targets, store.mask, store.width))?;
     }
     runner.claim(warp, &whole, copy.lane, Claim::Writes)?;
