@@ -1,5 +1,8 @@
 //! The things that a page shows and that no recording has.
 
+use std::fs;
+use std::path::Path;
+
 /// The things that a page shows and that no recording has.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
@@ -19,6 +22,13 @@ impl Facts<'static> {
         text: &|path| std::fs::read_to_string(path).ok(),
         axes: &|_| Vec::new(),
     };
+}
+
+/// The text of a file of source that a program of this machine names: a compiler knows the files of
+/// a submission by their names in its folder.
+pub fn source(folder: &Path, name: &str) -> Option<String> {
+    let own = fs::read_to_string(folder.join(name));
+    own.or_else(|_| fs::read_to_string(name)).ok()
 }
 
 impl std::fmt::Debug for Facts<'_> {

@@ -187,6 +187,8 @@ struct Fault {
     step: Option<usize>,
     /// The step of the earlier access of a race.
     other: Option<usize>,
+    /// The lane of the step, and that of the other step.
+    lanes: Vec<u32>,
 }
 
 impl Values {
@@ -269,6 +271,7 @@ impl Document {
                 text: mistake.text.clone(),
                 step: mistake.step,
                 other: mistake.other,
+                lanes: mistake.lanes.clone(),
             }),
         }
     }

@@ -24,7 +24,7 @@ use flate2::write::DeflateEncoder;
 use ptx_emu::Recording;
 use units::count;
 
-pub use facts::Facts;
+pub use facts::{Facts, source};
 #[cfg(feature = "flags")]
 pub use flags::{Page, ReplayArgs};
 use format::Document;

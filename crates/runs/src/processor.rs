@@ -1,6 +1,7 @@
 //! The processor of a run: the CPU, or a variant on a device.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use ::ranks::{Session, World};
@@ -384,17 +385,23 @@ impl Processor {
 
     /// Writes the page of the launch that was recorded, if there was one.
     fn write_replay(&self, page: Page, axes: &Axes, out: &mut Out<'_>) -> Result<(), CommandError> {
-        let Some(replay) = self.device().and_then(Device::take_replay) else {
+        let Some(recorded) = self.device().and_then(Device::take_replay) else {
             let missing = "no launch was recorded; no page is written";
             eprintln!("{}", out.look().message("note:", missing));
             return Ok(());
         };
+        let folder = self.variant.map_or("", |variant| &variant.name);
         let facts = Facts {
             axes: &|name| axes.get(name).cloned().unwrap_or_default(),
-            ..Facts::LOCAL
+            text: &|name| replay::source(Path::new(folder), name),
         };
-        let program = replay.executable.program();
-        let wrote = page.write(&replay.recording, program, replay.mistake.as_ref(), &facts)?;
+        let program = recorded.executable.program();
+        let wrote = page.write(
+            &recorded.recording,
+            program,
+            recorded.mistake.as_ref(),
+            &facts,
+        )?;
         out.line(wrote)
     }
 

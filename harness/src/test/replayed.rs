@@ -1,6 +1,7 @@
 //! The page that replays a test: the first that fails, else the first.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use device::{CheckError, Device, Facts, NamedBuffers, Replay, WrongValue};
 use exit::CommandError;
@@ -18,6 +19,8 @@ pub struct Replayed {
 /// A test that was recorded.
 struct Kept {
     replay: Replay,
+    /// The variant, or the folder of a submission.
+    solution: String,
     label: String,
     axes: BTreeMap<String, Vec<(String, u64)>>,
     is_wrong: bool,
@@ -65,11 +68,7 @@ impl Replayed {
                 let _ = run_from(device, case, variant, inputs);
                 replay = device.take_replay().unwrap_or(replay);
             }
-            replay.mistake.get_or_insert(Mistake {
-                text,
-                step: None,
-                other: None,
-            });
+            replay.mistake.get_or_insert_with(|| Mistake::nowhere(text));
         }
         let is_wrong = replay.mistake.is_some();
         if self.kept.is_some() && !is_wrong {
@@ -78,7 +77,8 @@ impl Replayed {
         let plan = variant.record(case);
         self.kept = Some(Kept {
             replay,
-            label: format!("{}, {}", variant.name, case.label()),
+            solution: variant.name.clone(),
+            label: case.label(),
             axes: plan.map_or_else(|_| BTreeMap::new(), |plan| lab::axes(&plan, case)),
             is_wrong,
         });
@@ -102,12 +102,12 @@ impl Replayed {
         } = &kept.replay;
         let facts = Facts {
             axes: &|name| kept.axes.get(name).cloned().unwrap_or_default(),
-            ..Facts::LOCAL
+            text: &|name| replay::source(Path::new(&kept.solution), name),
         };
         let program = executable.program();
         let wrote = self
             .page
             .write(recording, program, mistake.as_ref(), &facts)?;
-        out.line(format!("{wrote}, of {}", kept.label))
+        out.line(format!("{wrote}, of {} on {}", kept.solution, kept.label))
     }
 }

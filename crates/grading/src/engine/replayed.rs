@@ -111,11 +111,9 @@ impl CaseWork<'_> {
         let stored = device.take_replay().filter(|_| ended.is_ok());
         // Where nothing stored it, there is a message and no place to open at.
         Ok(stored.or(first.map(|first| Replay {
-            mistake: Some(Mistake {
-                text: format!("{text}; no launch stores to that element"),
-                step: None,
-                other: None,
-            }),
+            mistake: Some(Mistake::nowhere(format!(
+                "{text}; no launch stores to that element"
+            ))),
             ..first
         })))
     }

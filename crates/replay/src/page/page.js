@@ -2,10 +2,11 @@
 
 /** The bytes that both steps touch, and by which lanes. Null where the two do not meet (the fault is of another kind). */
 function meeting(first, second) {
+  const [later, earlier] = rec.fault.lanes ?? [];
   for (const a of rec.steps[first].m) for (const b of rec.steps[second].m) {
     const key = regionKey(rec.steps[first], a);
     if (!key || key !== regionKey(rec.steps[second], b)) continue;
-    for (const mine of lanesIn(a.l)) for (const yours of lanesIn(b.l)) {
+    for (const mine of lanesFrom(a, earlier)) for (const yours of lanesFrom(b, later)) {
       const byte = Math.max(offsets(a)[mine], offsets(b)[yours]), end = Math.min(offsets(a)[mine] + a.n, offsets(b)[yours] + b.n);
       if (byte < end && (first !== second || mine !== yours)) return { element: { key, byte, bytes: end - byte }, accesses: [a, b], lanes: [mine, yours] };
     }

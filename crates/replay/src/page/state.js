@@ -260,11 +260,15 @@ function elementName({ key, byte, bytes }) {
   return `${region.name}[${Math.floor(byte / bytes)}] (${placeIn(region, byte) || `byte ${byte}`})`;
 }
 
-/** The element that n and N follow: the one clicked, else the first of this step's access. */
+/** The lanes of an access, the one that a message names first. */
+const lanesFrom = (access, named) => lanesIn(access.l).sort((a, b) => (b === named) - (a === named));
+
+/** The element that n and N follow: the one clicked, else that of the fault's lane, else the first of this step's access. */
 function chosenElement() {
   if (view.element) return view.element;
   const step = rec.steps[here()], access = step.m.find((m) => regionKey(step, m));
-  const lane = access && lanesIn(access.l).find((number) => !isNaN(offsets(access)[number]));
+  const named = here() === rec.fault?.step ? rec.fault.lanes?.[0] : undefined;
+  const lane = access && lanesFrom(access, named).find((number) => !isNaN(offsets(access)[number]));
   if (!access || lane === undefined) return null;
   return { key: regionKey(step, access), byte: offsets(access)[lane], bytes: access.s === "shared" ? 4 : access.n };
 }
