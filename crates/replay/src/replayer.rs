@@ -82,7 +82,7 @@ impl Replayer {
         plan.map(drop)
     }
 
-    /// The recording of the launch that has ended, if it is to be shown in place of those before.
+    /// The recording of the launch that has ended, if it is to be shown instead of those before.
     /// One with a fault is made again for it, by `again`, with the blocks that are asked for if it
     /// has them, else those of the fault; the machine has undone it.
     pub fn end(

@@ -247,7 +247,7 @@ proptest! {
     #[test]
     fn unwritten_cells(extents in extents(), seed: u64, share in 0.05f64..1.0) {
         let mut planted = Planted::new(&extents, seed);
-        // Far from every right value: a cell that is right by chance is none of those left unwritten.
+        // Far from every right value: a cell that is right by chance is not left unwritten.
         let poison: Vec<f32> = (0..planted.len()).map(|_| planted.random.f32() + 4.0).collect();
         let mut cells = 0;
         for which in 0..2 {

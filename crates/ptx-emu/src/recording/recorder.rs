@@ -81,7 +81,7 @@ impl Kept {
         watch.dropped.extend(dropped);
     }
 
-    /// Those of the blocks that stored to the byte, numbered anew.
+    /// Those of the blocks that stored to the byte, which are numbered again.
     fn storing(mut self, most: usize) -> Kept {
         self.settle(most);
         self.is_cut = !self.watch.dropped.is_disjoint(&self.watch.storing);
@@ -167,7 +167,7 @@ impl Recorder {
         });
     }
 
-    /// What was kept.
+    /// The steps that were kept, and what they name.
     pub(super) fn into_kept(self) -> Kept {
         let (watches, most) = (self.watched().is_some(), self.plan.most_steps);
         let kept = self.kept.into_inner();

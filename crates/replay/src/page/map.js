@@ -41,6 +41,12 @@ function storedBy(region, map, start, length) {
   return byWarp;
 }
 
+/** The cells that share a sector with those of an access. */
+function sectorsOf(touched, { size }) {
+  const each = Math.max(Math.floor(32 / size), 1), sectors = new Set(touched.map((cell) => Math.floor(cell / each)));
+  return [...sectors].flatMap((sector) => [...Array(each).keys()].map((n) => sector * each + n));
+}
+
 /** The drawing, or null where the buffer is a line. */
 function drawMap(i, access, key) {
   const region = regions.get(key), map = mapOf(region);
@@ -52,6 +58,7 @@ function drawMap(i, access, key) {
   const drawing = svg("svg", { width: Math.max(width + 2, 320), height: height + 18, role: "img", "aria-label": label, class: "map" }), moved = svg("g", { transform: "translate(1 1)" });
   moved.append(svg("rect", { width, height, class: "frame" }));
   for (const [warp, cells] of storedBy(region, map, start, length)) moved.append(svg("path", { d: pathOf(cells, map), class: `warp${warp}` }));
+  if (access.k !== "copy") moved.append(svg("path", { d: pathOf(sectorsOf(touched, map).map((cell) => cell - start).filter((cell) => cell >= 0 && cell < length), map), class: "touched" }));
   moved.append(svg("path", { d: pathOf(touched.map((cell) => cell - start).filter((cell) => cell >= 0 && cell < length), map), class: "lit" }));
   drawing.append(moved, svg("text", { x: 1, y: height + 14, class: "small start" }, label));
   drawing.onclick = (event) => {

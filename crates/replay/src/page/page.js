@@ -31,8 +31,8 @@ function barriersBetween(first, second) {
   else {
     const passed = pair.map((strip) => strip.steps.filter((i) => i > first && i < second && rec.steps[i].y));
     const isNone = passed.every((list) => !list.length);
-    if (passed.some((list) => !list.length)) say(isNone ? "No barrier between them" : "No barrier that both passed", true);
-    if (!isNone) pair.forEach((strip, n) => say(`warp ${strip.w} passed ${passed[n].map(lineName).join(", ") || "none"}`));
+    if (passed.some((list) => !list.length)) say(isNone ? "No barrier between them" : "No barrier that both reached", true);
+    if (!isNone) pair.forEach((strip, n) => say(`warp ${strip.w} reached ${passed[n].map(lineName).join(", ") || "none"}`));
   }
   return box;
 }

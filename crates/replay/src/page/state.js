@@ -160,8 +160,17 @@ function formatValue(value, bits, format) {
   return String(BigInt.asUintN(bits, value));
 }
 
-/** What the reader chose; until then, PTX's %f registers are shown as floats. */
-const formatOf = (register) => view.format ?? (/^%f/.test(register.name) ? "float" : "integer");
+/** Whether an instruction takes a register as a float: recent compilers declare no other type than its bits. */
+function isFloat(register) {
+  if (register.isFloat === undefined) {
+    const use = new RegExp(`^\\s*(@\\S+\\s+)?[a-z]+[.\\w]*\\.f(32|64)\\s.*${register.name}\\b`);
+    register.isFloat = register.bits >= 32 && (/^%f/.test(register.name) || rec.ptx.lines.some((line) => use.test(line) && !/^\s*(cvt|setp)/.test(line)));
+  }
+  return register.isFloat;
+}
+
+/** What the reader chose; until then, floats are shown as such. */
+const formatOf = (register) => view.format ?? (isFloat(register) ? "float" : "integer");
 
 // ---- Registers at a time. A write reaches only the active lanes, so older writes can still show in the others.
 
