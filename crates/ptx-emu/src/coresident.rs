@@ -26,6 +26,7 @@
 //! In one kind of order, a cluster has its turns only when all others have ended or are parked, or
 //! have done nothing but poll for long. So a wait that ends by itself ends too early.
 
+use crate::chance;
 use crate::cluster::{ClusterRunner, Progress, Waits};
 use crate::config::Schedule;
 use crate::fault::Stop;
@@ -173,7 +174,7 @@ impl<'a> Coresident<'a> {
             if self.running.is_empty() || self.launch.attempt.has_failed() {
                 return Ok(());
             }
-            let index = self.random.usize(0..self.running.len());
+            let index = chance::below(&mut self.random, self.running.len());
             let sweeps = self.random.u32(1..=SHORT_TURN);
             self.take_turn(index, sweeps)?;
         }

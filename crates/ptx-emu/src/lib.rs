@@ -122,6 +122,7 @@ mod address_origin;
 mod args;
 mod attempt;
 mod block;
+mod chance;
 mod check;
 mod cluster;
 mod coalesce;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::chance;
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::registers::LANES;
@@ -78,7 +79,7 @@ impl BlockRunner<'_> {
                 Turns::Sequential | Turns::Laggard => (self.turn.warp_order[turn], LONG_TURN),
                 Turns::Stepwise => (self.turn.warp_order[turn], TURN),
                 Turns::Short => {
-                    let index = self.turn.random.usize(0..warps);
+                    let index = chance::below(&mut self.turn.random, warps);
                     (index, self.turn.random.u64(1..=RANDOM_TURN))
                 }
             };

@@ -1,5 +1,6 @@
 //! The turn of a block, and how turns are dealt.
 
+use crate::chance;
 use crate::config::Schedule;
 
 /// The bits of a seed that say how turns are dealt.
@@ -114,7 +115,7 @@ impl Turn {
         if turns != Turns::Short {
             self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
             self.warp_order.extend(0..warps);
-            self.random.shuffle(&mut self.warp_order);
+            chance::shuffle(&mut self.random, &mut self.warp_order);
             if seed & 1 == 1 {
                 self.warp_order.reverse();
             }

@@ -23,6 +23,7 @@
 
 pub(crate) mod state;
 
+use crate::chance;
 use crate::config::Schedule;
 use crate::fault::{FaultKind, Lifetime, Stop};
 use crate::printed::ClusterText;
@@ -188,7 +189,7 @@ impl<'a> ClusterRunner<'a> {
         let count = self.blocks.len();
         let (mut is_over, mut progress) = (true, false);
         let start = match &mut self.random {
-            Some(random) => random.usize(0..count),
+            Some(random) => chance::below(random, count),
             None => 0,
         };
         for turn in 0..count {
