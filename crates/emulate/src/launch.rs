@@ -1,34 +1,23 @@
 //! A launch of a kernel of a PTX file.
 
-use replay::{Facts, Mistake, Page};
-use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
 use exit::CommandError;
 use forge::Place;
-use ptx_emu::{
-    DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, LaunchError, LaunchReport,
-    LoadedModule, Machine, Options, OutOfMemory, ProgramFault, Schedule,
-};
+use ptx_emu::{DeviceLimits, Executable, Fault, FaultPlace, LaunchConfig, Options, ProgramFault};
+use replay::{Facts, Mistake, Page};
 use terminal::look::Look;
-use units::{count, grouped};
+use trial::{Counts, Refused, Trial};
 
-use crate::arguments::{Argument, Buffer};
 use crate::options::{EmulateArgs, sanitize};
-
-use crate::runs::{self, Counts, Run};
-
-/// Elements of a buffer that are shown.
-const SHOWN: u64 = 16;
+use crate::runs::{self, Run};
 
 /// A launch that was asked for.
 pub(crate) struct Launch<'a> {
     args: &'a EmulateArgs,
-    executable: &'a Arc<Executable>,
-    kernel: &'a ptx::Function,
-    config: LaunchConfig,
-    arguments: Vec<Argument>,
+    trial: Trial<'a>,
+    executable: &'a Executable,
 }
 
 impl<'a> Launch<'a> {
@@ -51,56 +40,29 @@ impl<'a> Launch<'a> {
                 "--compute-capability {major}.{minor}: the file is for {target} and newer; compile it for sm_{major}{minor}, or emulate a newer device"
             ));
         }
-        let mut refused = program.refused();
-        if let Some((_, error)) = refused.find(|(function, _)| function.name == name) {
-            return Err(format!("--kernel {name}: its body is refused: {error}"));
-        }
-        let kernel = program.kernel(name).ok_or_else(|| {
-            let error = LaunchError::NoSuchKernel {
-                name: name.to_owned(),
-                available: program
-                    .kernels()
-                    .map(|kernel| kernel.name.clone())
-                    .collect(),
-            };
-            format!("--kernel {name}: {error}")
+        let config = LaunchConfig {
+            grid: args.grid.0,
+            block: args.block.0,
+            shared_mem_bytes: args.shared,
+            cluster: args.cluster.0,
+        };
+        let trial = Trial::new(executable, name, config, &args.arguments);
+        let mut trial = trial.map_err(|refused| match refused {
+            Refused::Kernel(reason) => format!("--kernel {name}: {reason}"),
+            Refused::Argument(reason) => reason,
         })?;
-        let arguments: Vec<Argument> = args
-            .arguments
-            .iter()
-            .map(|text| text.parse())
-            .collect::<Result<_, _>>()?;
-        if arguments.len() != kernel.params.len() {
-            return Err(format!(
-                "kernel `{name}` takes {}, not {}",
-                count(kernel.params.len(), "argument"),
-                arguments.len()
-            ));
-        }
-        for (number, (argument, parameter)) in (1..).zip(arguments.iter().zip(&kernel.params)) {
-            let given = match argument {
-                Argument::Number(bytes) => bytes.len() as u32,
-                Argument::Buffer(_) => 8,
-            };
-            if given != parameter.size() {
-                return Err(format!(
-                    "argument {number} of `{name}` has {} bytes (a buffer is a pointer of 8), and {given} were given: {}",
-                    parameter.size(),
-                    args.arguments[number - 1]
-                ));
-            }
-        }
+        trial.limits = args
+            .compute_capability
+            .map_or_else(DeviceLimits::default, DeviceLimits::of);
+        trial.options = Options {
+            sanitize: sanitize(&args.check),
+            volatile_is_plain: args.volatile_is_plain,
+            ..Options::default()
+        };
         Ok(Launch {
             args,
+            trial,
             executable,
-            kernel,
-            config: LaunchConfig {
-                grid: args.grid.0,
-                block: args.block.0,
-                shared_mem_bytes: args.shared,
-                cluster: args.cluster.0,
-            },
-            arguments,
         })
     }
 
@@ -110,28 +72,8 @@ impl<'a> Launch<'a> {
     ///
     /// A launch that is not possible, and too little memory for its buffers.
     pub(crate) fn run(&self, order: u32) -> Result<Launched<'_>, CommandError> {
-        let (mut machine, module) = self.machine(order)?;
-        let (block, buffers) = self.place(&mut machine)?;
-        let outcome = machine.launch(&module, &self.kernel.name, &self.config, &block);
-        self.judge(order, outcome, machine, buffers)
-    }
-
-    /// A machine with the module, for launches in one order.
-    fn machine(&self, order: u32) -> Result<(Machine, LoadedModule), CommandError> {
-        let options = Options {
-            sanitize: sanitize(&self.args.check),
-            volatile_is_plain: self.args.volatile_is_plain,
-            schedule: match order {
-                0 => Schedule::InOrder,
-                seed => Schedule::Random { seed: seed.into() },
-            },
-            ..Options::default()
-        };
-        let capability = self.args.compute_capability;
-        let limits = capability.map_or_else(DeviceLimits::default, DeviceLimits::of);
-        let mut machine = Machine::new(limits, options);
-        let module = machine.load(Arc::clone(self.executable)).map_err(lacking)?;
-        Ok((machine, module))
+        let launched = self.trial.run(order).map_err(CommandError::Environment)?;
+        self.judge(order, launched)
     }
 
     /// Launches once more in an order, in which a launch ended so, writes a page that replays it,
@@ -147,13 +89,9 @@ impl<'a> Launch<'a> {
         fault: Option<&ProgramFault>,
         page: Page,
     ) -> Result<String, CommandError> {
-        let (mut machine, module) = self.machine(order)?;
-        machine.record(Some(page.wish.plan(self.config.grid, fault)?));
-        let (block, _) = self.place(&mut machine)?;
-        // It ends as it did before.
-        let _ = machine.launch(&module, &self.kernel.name, &self.config, &block);
-        let recording = machine.take_recording();
-        let recording = recording.ok_or_else(|| lacking("the launch was not recorded"))?;
+        let plan = page.wish.plan(self.trial.config.grid, fault)?;
+        let recording = self.trial.record(order, plan);
+        let recording = recording.map_err(CommandError::Environment)?;
         let mistake = fault.map(|fault| Mistake::fault(&recording, fault));
         let program = self.executable.program();
         page.write(&recording, program, mistake.as_ref(), &Facts::LOCAL)
@@ -161,18 +99,17 @@ impl<'a> Launch<'a> {
 
     /// The findings of a launch.
     fn judge<'l>(
-        &'l self,
+        &self,
         order: u32,
-        outcome: Result<LaunchReport, Fault>,
-        mut machine: Machine,
-        buffers: Vec<Placed<'l>>,
+        launched: trial::Launched<'l>,
     ) -> Result<Launched<'l>, CommandError> {
         let mut run = Run {
             order,
             started: true,
             ..Run::default()
         };
-        match &outcome {
+        let mut found = None;
+        match &launched.outcome {
             Ok(report) => {
                 run.notes
                     .extend(report.notes().into_iter().map(|(_, text)| text));
@@ -181,14 +118,17 @@ impl<'a> Launch<'a> {
                         .insert(report.kernel.clone(), Counts::from(report));
                 }
             }
-            Err(fault @ Fault::Program(program)) => run.faults.push(runs::Fault {
-                kernel: self.kernel.name.clone(),
-                grid: self.config.grid,
-                block: self.config.block,
-                kind: program.kind.name().to_owned(),
-                text: fault.to_string(),
-                places: self.places(program),
-            }),
+            Err(fault @ Fault::Program(program)) => {
+                run.faults.push(runs::Fault {
+                    kernel: self.trial.kernel().name.clone(),
+                    grid: self.trial.config.grid,
+                    block: self.trial.config.block,
+                    kind: program.kind.name().to_owned(),
+                    text: fault.to_string(),
+                    places: self.places(program),
+                });
+                found = Some(program.clone());
+            }
             Err(fault @ Fault::Unsupported(_)) => {
                 run.unsupported.push(fault.to_string());
                 run.needs_more = true;
@@ -197,13 +137,8 @@ impl<'a> Launch<'a> {
         }
         Ok(Launched {
             run,
-            fault: match outcome {
-                Err(Fault::Program(fault)) => Some(fault),
-                _ => None,
-            },
-            printed: machine.take_printed().text,
-            machine,
-            buffers,
+            fault: found,
+            made: launched,
         })
     }
 
@@ -216,42 +151,6 @@ impl<'a> Launch<'a> {
         };
         fault.places().into_iter().map(place).collect()
     }
-
-    /// Allocates and fills the buffers; the block of parameters, and where each buffer is.
-    fn place(&self, machine: &mut Machine) -> Result<(Vec<u8>, Vec<Placed<'_>>), CommandError> {
-        let mut block = vec![0; self.kernel.kernel_param_bytes as usize];
-        let mut buffers = Vec::new();
-        let arguments = self.arguments.iter().zip(&self.args.arguments);
-        for ((argument, text), parameter) in arguments.zip(&self.kernel.params) {
-            let bytes = match argument {
-                Argument::Number(bytes) => bytes.clone(),
-                Argument::Buffer(buffer) => {
-                    let address = machine
-                        .allocate(buffer.bytes(), &parameter.name)
-                        .map_err(|error| no_memory(text, &error))?;
-                    buffer
-                        .fill(|start, content| machine.write(address + start, content))
-                        .map_err(lacking)?;
-                    buffers.push(Placed {
-                        name: &parameter.name,
-                        address,
-                        buffer,
-                    });
-                    address.to_le_bytes().to_vec()
-                }
-            };
-            let start = parameter.offset as usize;
-            block[start..start + bytes.len()].copy_from_slice(&bytes);
-        }
-        Ok((block, buffers))
-    }
-}
-
-/// A buffer in a machine's memory.
-struct Placed<'a> {
-    name: &'a str,
-    address: u64,
-    buffer: &'a Buffer,
 }
 
 /// A launch that was made.
@@ -260,10 +159,7 @@ pub(crate) struct Launched<'a> {
     pub(crate) run: Run,
     /// The fault among it.
     pub(crate) fault: Option<Box<ProgramFault>>,
-    /// The kernel's prints.
-    printed: String,
-    machine: Machine,
-    buffers: Vec<Placed<'a>>,
+    made: trial::Launched<'a>,
 }
 
 impl Launched<'_> {
@@ -277,70 +173,15 @@ impl Launched<'_> {
             Some(text) => look.bad(&format!("order {order}: {text}")),
             None => format!("order {order}: no fault"),
         }];
-        if !self.printed.is_empty() {
-            lines.push(self.printed.trim_end().to_owned());
+        if !self.made.printed.is_empty() {
+            lines.push(self.made.printed.trim_end().to_owned());
         }
         if wrong.is_none() {
             if wants_counts {
                 lines.push(self.run.table(look).trim_end().to_owned());
             }
-            lines.extend(self.buffers.iter().map(|placed| self.shown(placed)));
+            lines.extend(self.made.buffers().map(|shown| format!("  {shown}")));
         }
         lines.join("\n")
-    }
-
-    /// The first elements of a buffer.
-    fn shown(&self, placed: &Placed<'_>) -> String {
-        let Placed {
-            name,
-            address,
-            buffer,
-        } = *placed;
-        let mut bytes = vec![0; buffer.first_bytes(SHOWN)];
-        // The buffer is the machine's, and its size is known.
-        let _ = self.machine.read(address, &mut bytes);
-        let more = if buffer.count > SHOWN {
-            format!(" ... ({} in all)", buffer.count)
-        } else {
-            String::new()
-        };
-        format!("  {name}: {}{more}", buffer.words(&bytes).join(" "))
-    }
-}
-
-fn lacking(error: impl Display) -> CommandError {
-    CommandError::Environment(error.to_string())
-}
-
-/// Why there is no room for an argument: on the emulated device, or on this machine.
-fn no_memory(argument: &str, error: &OutOfMemory) -> CommandError {
-    CommandError::Environment(if error.requested <= error.capacity - error.used {
-        format!(
-            "argument {argument}: this machine has no {} bytes of memory free for it",
-            grouped(error.requested)
-        )
-    } else {
-        format!("argument {argument}: the emulated device {error}")
-    })
-}
-
-impl From<&ptx_emu::LaunchReport> for Counts {
-    fn from(report: &ptx_emu::LaunchReport) -> Counts {
-        let counts = &report.counts;
-        let traffic = [
-            &counts.global_loads,
-            &counts.global_stores,
-            &counts.global_atomics,
-        ];
-        Counts {
-            launches: 1,
-            instructions: counts.instructions.thread,
-            warp_instructions: counts.instructions.warp,
-            sectors: traffic.iter().map(|traffic| traffic.sectors).sum(),
-            bank_conflicts: counts.bank_conflicts(),
-            barriers: counts.barriers,
-            local_bytes: counts.local_bytes,
-            microseconds: 0,
-        }
     }
 }

@@ -17,10 +17,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `options.rs` | the flags |
-//! | `arguments.rs` | the arguments of a kernel, as they are written on the command line |
 //! | `orders.rs` | the orders of threads |
 //! | `file.rs` | a PTX file: what it needs |
-//! | `launch.rs` | a launch of one of its kernels |
+//! | `launch.rs` | a launch of one of its kernels, by [`trial`] |
 //! | `program/mod.rs` | a program that finds the emulated driver |
 //! | `program/environment.rs` | its variables: both libraries, folders for what is compiled |
 //! | `program/processes.rs` | its processes, from the first one's start to the last one's end |
@@ -33,7 +32,6 @@
 //! A file's kernel is launched once per order, on arguments of simple content. What takes several
 //! launches or streams is a program's.
 
-mod arguments;
 mod file;
 mod launch;
 mod options;

@@ -8,6 +8,7 @@ use exit::CommandError;
 use forge::ForgeArgs;
 use ptx_emu::{Sanitize, parse_capability};
 use terminal::json::JsonArg;
+use trial::Extents;
 
 use crate::orders::Orders;
 use replay::ReplayArgs;
@@ -180,26 +181,5 @@ pub(crate) fn sanitize(checks: &[Check]) -> Sanitize {
         races: checks.contains(&Check::Races),
         uninitialized: checks.contains(&Check::Unset),
         barriers: checks.contains(&Check::Barriers),
-    }
-}
-
-/// Up to three extents; the others are 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extents(pub(super) [u32; 3]);
-
-impl std::str::FromStr for Extents {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Extents, String> {
-        let mut extents = [1; 3];
-        let parts: Vec<&str> = text.split(',').collect();
-        if parts.len() > 3 {
-            return Err("write up to three numbers: X,Y,Z".to_owned());
-        }
-        for (extent, part) in extents.iter_mut().zip(parts) {
-            let number = part.trim().parse().ok().filter(|number| *number > 0);
-            *extent = number.ok_or("write whole numbers, 1 or more: X,Y,Z")?;
-        }
-        Ok(Extents(extents))
     }
 }

@@ -7,6 +7,7 @@ use ptx_emu::{readable_name, short_name};
 use serde::{Deserialize, Serialize};
 use terminal::look::Look;
 use terminal::table::{Align, Columns};
+use trial::Counts;
 use units::grouped;
 
 /// A rule that a kernel broke.
@@ -28,22 +29,6 @@ pub(crate) struct Known {
     pub(crate) kernel: String,
     pub(crate) kind: String,
     pub(crate) reason: String,
-}
-
-/// The work of a kernel's launches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
-    #[serde(default)]
-    pub(crate) launches: u64,
-    pub(crate) instructions: u64,
-    pub(crate) warp_instructions: u64,
-    pub(crate) sectors: u64,
-    pub(crate) bank_conflicts: u64,
-    pub(crate) barriers: u64,
-    pub(crate) local_bytes: u64,
-    /// Time that the launches took, by the clock; 0 of a kernel without a program.
-    #[serde(default)]
-    pub(crate) microseconds: u64,
 }
 
 /// A run of a program, or a launch, in one order.

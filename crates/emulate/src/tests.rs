@@ -1,4 +1,3 @@
-use super::arguments::Argument;
 use super::orders::Orders;
 use super::*;
 
@@ -189,51 +188,6 @@ fn arguments_that_do_not_fit() {
     insta::assert_snapshot!(refused(&["u64[2305843009213693951]", "f32[20]", "2.0f32", "20u32"]), @"error: argument u64[2305843009213693951]: the emulated device cannot allocate 18446744073709551608 bytes for `x`: 0 of 17179869184 bytes are in use");
     insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"error: --kernel saxpi: the module has no kernel `saxpi`; it has `saxpy`");
     insta::assert_snapshot!(emulate(SAXPY, &["2.0f32"]), @"error: arguments are of a kernel: name it with --kernel");
-}
-
-#[test]
-fn numbers_and_buffers_are_read() {
-    let number = |text: &str| match text.parse() {
-        Ok(Argument::Number(bytes)) => bytes,
-        other => panic!("{text}: {other:?}"),
-    };
-    assert_eq!(number("2.0f32"), 2f32.to_le_bytes());
-    assert_eq!(number("-5i32"), (-5i32).to_le_bytes());
-    assert_eq!(number("-128i8"), [0x80]);
-    assert_eq!(number("255u8"), [255]);
-    assert_eq!(number("7u64"), 7u64.to_le_bytes());
-    for wrong in [
-        "256u8",
-        "128i8",
-        "-1u32",
-        "1.5i32",
-        "f32",
-        "u32[4",
-        "b32[4]",
-        "u8[2]=300",
-        "5i32=1",
-        "1e39f32",
-        "-1e400f64",
-        "f32[4]=1e400",
-        "u64[2305843009213693953]",
-        "u8[99999999999999999999]",
-        "u8[-1]",
-    ] {
-        assert!(wrong.parse::<Argument>().is_err(), "{wrong}");
-    }
-    assert_eq!(number("-inff32"), f32::NEG_INFINITY.to_le_bytes());
-    let Ok(Argument::Buffer(buffer)) = "i16[3]=iota".parse() else {
-        panic!()
-    };
-    let mut content = Vec::new();
-    let filled = buffer.fill(|start, bytes| {
-        assert_eq!(start, content.len() as u64);
-        content.extend_from_slice(bytes);
-        Ok::<(), ()>(())
-    });
-    filled.unwrap();
-    assert_eq!(content, [0, 0, 1, 0, 2, 0]);
-    assert_eq!(buffer.words(&[0xff, 0xff, 2, 0]), ["-1", "2"]);
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
+use trial::Counts;
 use units::count;
 
-use crate::runs::{Counts, Fault, Known, Run};
+use crate::runs::{Fault, Known, Run};
 
 /// A line of the driver's report (`report.rs` of crate `emulated-driver`).
 #[derive(Debug, Deserialize)]
@@ -162,18 +163,5 @@ impl Run {
     /// Notes why faults may be missing. The first reason is told for all.
     pub(crate) fn lose(&mut self, why: String) {
         self.incomplete.get_or_insert(why);
-    }
-}
-
-impl Counts {
-    pub(crate) fn add(&mut self, other: &Counts) {
-        self.launches += other.launches;
-        self.instructions += other.instructions;
-        self.warp_instructions += other.warp_instructions;
-        self.sectors += other.sectors;
-        self.bank_conflicts += other.bank_conflicts;
-        self.barriers += other.barriers;
-        self.local_bytes += other.local_bytes;
-        self.microseconds += other.microseconds;
     }
 }

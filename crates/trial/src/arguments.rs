@@ -1,4 +1,4 @@
-//! The arguments of a kernel, as they are written on the command line.
+//! The arguments of a kernel, as people write them.
 
 use std::num::IntErrorKind;
 use std::str::FromStr;
@@ -110,18 +110,19 @@ enum Content {
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Argument {
+pub enum Argument {
     /// The bytes of a number.
     Number(Vec<u8>),
+    /// A buffer, which the kernel takes as a pointer.
     Buffer(Buffer),
 }
 
 /// A buffer of elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     number: Number,
     /// Elements, at least 1. Their bytes can be counted in 64 bits.
-    pub(crate) count: u64,
+    pub count: u64,
     content: Content,
 }
 
@@ -131,16 +132,13 @@ const CHUNK: u64 = 1 << 16;
 
 impl Buffer {
     /// Its size.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.count * self.number.bytes() as u64
     }
 
     /// Gives its content before the launch, if it has one, piece by piece: each with its place in
     /// the buffer, in bytes.
-    pub(crate) fn fill<E>(
-        &self,
-        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn fill<E>(&self, mut write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut start = 0;
         while start < self.count {
             let elements = start..self.count.min(start + CHUNK);
@@ -161,12 +159,12 @@ impl Buffer {
     }
 
     /// The bytes of its first elements, up to this many.
-    pub(crate) fn first_bytes(&self, elements: u64) -> usize {
+    pub fn first_bytes(&self, elements: u64) -> usize {
         self.count.min(elements) as usize * self.number.bytes()
     }
 
     /// Elements in words.
-    pub(crate) fn words(&self, bytes: &[u8]) -> Vec<String> {
+    pub fn words(&self, bytes: &[u8]) -> Vec<String> {
         let elements = bytes.chunks_exact(self.number.bytes());
         elements
             .map(|element| self.number.decode(element))
@@ -227,5 +225,55 @@ impl FromStr for Argument {
             count,
             content,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_buffers_are_read() {
+        let number = |text: &str| match text.parse() {
+            Ok(Argument::Number(bytes)) => bytes,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(number("2.0f32"), 2f32.to_le_bytes());
+        assert_eq!(number("-5i32"), (-5i32).to_le_bytes());
+        assert_eq!(number("-128i8"), [0x80]);
+        assert_eq!(number("255u8"), [255]);
+        assert_eq!(number("7u64"), 7u64.to_le_bytes());
+        for wrong in [
+            "256u8",
+            "128i8",
+            "-1u32",
+            "1.5i32",
+            "f32",
+            "u32[4",
+            "b32[4]",
+            "u8[2]=300",
+            "5i32=1",
+            "1e39f32",
+            "-1e400f64",
+            "f32[4]=1e400",
+            "u64[2305843009213693953]",
+            "u8[99999999999999999999]",
+            "u8[-1]",
+        ] {
+            assert!(wrong.parse::<Argument>().is_err(), "{wrong}");
+        }
+        assert_eq!(number("-inff32"), f32::NEG_INFINITY.to_le_bytes());
+        let Ok(Argument::Buffer(buffer)) = "i16[3]=iota".parse() else {
+            panic!()
+        };
+        let mut content = Vec::new();
+        let filled = buffer.fill(|start, bytes| {
+            assert_eq!(start, content.len() as u64);
+            content.extend_from_slice(bytes);
+            Ok::<(), ()>(())
+        });
+        filled.unwrap();
+        assert_eq!(content, [0, 0, 1, 0, 2, 0]);
+        assert_eq!(buffer.words(&[0xff, 0xff, 2, 0]), ["-1", "2"]);
     }
 }
