@@ -1,5 +1,6 @@
 //! The kernels that the page has, with their switches.
 
+use replay::Facts;
 use serde::Serialize;
 
 use crate::launch::Launch;
@@ -58,12 +59,24 @@ impl Example {
 pub const KERNELS: &str = include_str!(env!("LIVE_KERNELS_PTX"));
 
 /// The text of a source file of the kernels, by its path in the PTX.
-pub(crate) fn source(path: &str) -> Option<String> {
+fn source(path: &str) -> Option<String> {
     let name = path.strip_prefix("crates/live/kernels/src/")?;
     let name = name.strip_suffix(".rs")?;
     let example = EXAMPLES.iter().find(|example| example.name == name)?;
     Some(example.source.to_owned())
 }
+
+/// The things that a replay shows of the examples: their sources, and the matrix of `grid`.
+pub(crate) const FACTS: Facts<'static> = Facts {
+    text: &source,
+    axes: &|buffer| {
+        let extents = [("x", 8), ("y", 6)].map(|(axis, extent)| (axis.to_owned(), extent));
+        extents
+            .into_iter()
+            .filter(|_| buffer == "grid_param_0")
+            .collect()
+    },
+};
 
 macro_rules! source {
     ($name:literal) => {

@@ -104,14 +104,9 @@ impl Answer {
 
 impl Launch {
     /// Launches a kernel of the text, which is the content of the file that the command names.
-    /// `source` has the texts of source files.
-    pub(crate) fn run(
-        &self,
-        ptx: &str,
-        file: &str,
-        source: &dyn Fn(&str) -> Option<String>,
-    ) -> Answer {
-        match self.made(ptx, source) {
+    /// `facts` has the texts of source files.
+    pub(crate) fn run(&self, ptx: &str, file: &str, facts: &Facts<'_>) -> Answer {
+        match self.made(ptx, facts) {
             Ok((kernel, made)) => {
                 let launch = Launch {
                     kernel,
@@ -129,11 +124,7 @@ impl Launch {
     }
 
     /// The kernel that was launched, and what it did.
-    fn made(
-        &self,
-        ptx: &str,
-        source: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(String, Made), String> {
+    fn made(&self, ptx: &str, facts: &Facts<'_>) -> Result<(String, Made), String> {
         let executable = Executable::parse(ptx).map_err(|error| error.to_string())?;
         let executable = Arc::new(executable);
         let extents = |what: &str, text: &str| match text.parse() {
@@ -176,7 +167,7 @@ impl Launch {
             Err(Fault::Program(fault)) => Some(&**fault),
             Ok(_) | Err(Fault::Unsupported(_)) => None,
         };
-        let (extent, page) = self.page(&trial, &executable, fault, source)?;
+        let (extent, page) = self.page(&trial, &executable, fault, facts)?;
         let made = Made {
             extent,
             page,
@@ -226,7 +217,7 @@ impl Launch {
         trial: &Trial<'_>,
         executable: &Executable,
         fault: Option<&ProgramFault>,
-        source: &dyn Fn(&str) -> Option<String>,
+        facts: &Facts<'_>,
     ) -> Result<(String, String), String> {
         let wish = Wish {
             blocks: self.blocks.clone(),
@@ -241,11 +232,7 @@ impl Launch {
         })?;
         let recording = trial.record(self.order, plan)?;
         let mistake = fault.map(|fault| Mistake::fault(&recording, fault));
-        let facts = Facts {
-            text: source,
-            ..Facts::LOCAL
-        };
-        let page = page(&recording, executable.program(), mistake.as_ref(), &facts);
+        let page = page(&recording, executable.program(), mistake.as_ref(), facts);
         Ok((extent(&recording, mistake.as_ref()), page))
     }
 

@@ -31,6 +31,7 @@ mod edge;
 mod examples;
 mod launch;
 
+use replay::Facts;
 use serde::{Deserialize, Serialize};
 
 pub use examples::{EXAMPLES, Example, KERNELS, Switch};
@@ -85,11 +86,17 @@ pub fn answer(question: &str) -> String {
     written.expect("an answer has strings for keys")
 }
 
+/// A reader's text comes without its sources: a browser has no files.
+const NOTHING: Facts<'static> = Facts {
+    text: &|_| None,
+    axes: &|_| Vec::new(),
+};
+
 /// Makes a launch.
 pub fn run(request: &Request) -> Answer {
     match request {
         Request::Examples => Answer::refused("the list of examples is not a launch".to_owned()),
-        Request::Own { ptx, launch } => launch.run(ptx, "kernels.ptx", &|_| None),
+        Request::Own { ptx, launch } => launch.run(ptx, "kernels.ptx", &NOTHING),
         Request::Example {
             name,
             choices,
@@ -99,7 +106,7 @@ pub fn run(request: &Request) -> Answer {
                 return Answer::refused(format!("there is no example `{name}`"));
             };
             match example.launch(choices, *order) {
-                Ok(launch) => launch.run(KERNELS, "live-kernels.ptx", &examples::source),
+                Ok(launch) => launch.run(KERNELS, "live-kernels.ptx", &examples::FACTS),
                 Err(reason) => Answer::refused(reason),
             }
         }
