@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use device::Wish;
 
 use grading::engine::job::CaseJob;
 use grading::engine::open::OpenJob;
-use grading::engine::{Quiet, Show, Workers};
+use grading::engine::{Quiet, Replays, Show, Workers};
 use grading::pack::Authors;
 use grading::pack::job::{MessagesJob, PackJob};
 use grading::worker::{self, Job};
@@ -133,7 +134,8 @@ fn run_all(
         let found = store::submissions(submissions, results)?;
         return grade_all(class(&found, terms, 1), &missing, out);
     }
-    let rules = Rules::new(&args.settings)?;
+    let mut rules = Rules::new(&args.settings)?;
+    rules.options.replay = Replays::Wrong(Wish::default());
     let mut examiner = Examiner::new(rules, &args.settings, args.gpus.as_ref(), Authors::Others)?;
     // No results folder is made for a class that is not there, or without a lab.
     let draws = examiner.rules().lab_spec(None)?.draws();

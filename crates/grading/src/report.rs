@@ -69,7 +69,7 @@ pub struct GradeReport {
 
 /// A page that replays a case: the first with a fault, else the first that is wrong, else the
 /// first; no hidden one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// The case.
     pub case: String,

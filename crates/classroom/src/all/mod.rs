@@ -26,7 +26,6 @@ use std::path::Path;
 
 use terminal::progress::Progress;
 
-use super::report;
 use exit::{CommandError, Ending};
 use grading::report::GradeReport;
 use page::escape;
@@ -221,7 +220,7 @@ fn grade_one(
     match grade(&submission.path) {
         Ok(mut report) => {
             report.submission.name.clone_from(&submission.name);
-            store.keep(&key, &report::json(&report)?)?;
+            store.keep(&key, &report)?;
             Ok(graded(Ok(report), false))
         }
         Err(failure @ CommandError::Environment(_)) => Err(failure),

@@ -12,6 +12,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::is_folder;
+use crate::report::json;
 use exit::CommandError;
 use grading::bundle::MAX_FILE_BYTES;
 use grading::pack::absent;
@@ -269,9 +270,15 @@ impl Store {
         hex(&hash.finalize())
     }
 
-    /// The report that is kept under this key; none if there is none that this program can read.
+    /// The report that is kept under this key, with the page that replays a case, if it has one;
+    /// none if there is none that this program can read.
     pub fn load(&self, key: &str) -> Option<GradeReport> {
-        read_report(&self.file(key))
+        let report = read_report(&self.file(key))?;
+        let replayed = own_text(&self.replay(key)).ok();
+        Some(GradeReport {
+            replayed: replayed.and_then(|text| serde_json::from_str(&text).ok()),
+            ..report
+        })
     }
 
     /// Keeps a report.
@@ -279,8 +286,13 @@ impl Store {
     /// # Errors
     ///
     /// [`CommandError::Environment`] if it cannot be written.
-    pub fn keep(&self, key: &str, json: &str) -> Result<(), CommandError> {
-        OutputFile::create("-o", &self.file(key))?.write_all(json.as_bytes())?;
+    pub fn keep(&self, key: &str, report: &GradeReport) -> Result<(), CommandError> {
+        // The report comes last: what it belongs to is there whenever it is.
+        if let Some(replayed) = &report.replayed {
+            let text = serde_json::to_string(replayed).expect("it is two texts");
+            OutputFile::create("-o", &self.replay(key))?.write_all(text.as_bytes())?;
+        }
+        OutputFile::create("-o", &self.file(key))?.write_all(json(report)?.as_bytes())?;
         Ok(())
     }
 
@@ -290,18 +302,24 @@ impl Store {
     ///
     /// [`CommandError::Environment`] if it cannot be removed.
     pub fn forget(&self, key: &str) -> Result<(), CommandError> {
-        let file = self.file(key);
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let message = format!("cannot remove {}: {error}", file.display());
-                Err(CommandError::Environment(message))
-            }
-            _ => Ok(()),
-        }
+        [self.file(key), self.replay(key)]
+            .into_iter()
+            .try_for_each(|file| match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let message = format!("cannot remove {}: {error}", file.display());
+                    Err(CommandError::Environment(message))
+                }
+                _ => Ok(()),
+            })
     }
 
     fn file(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
+    }
+
+    /// The file of the page that replays a case.
+    fn replay(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.replay"))
     }
 }
 

@@ -310,10 +310,16 @@ impl Summary {
             .map_err(|error| CommandError::not_written(&students, &error))?;
         for one in graded {
             if let Ok(report) = &one.report {
-                put(&page_name(one, "html"), &html::page(report, None))?;
                 let safe = student::safe(report);
                 let name = |ending| format!("{STUDENTS}/{}", page_name(one, ending));
-                put(&name("html"), &html::page(&safe, None))?;
+                let replay = page_name(one, "replay.html");
+                if let Some(replayed) = &report.replayed {
+                    put(&replay, &replayed.html)?;
+                    put(&name("replay.html"), &replayed.html)?;
+                }
+                let link = report.replayed.as_ref().map(|_| &*replay);
+                put(&page_name(one, "html"), &html::page(report, link))?;
+                put(&name("html"), &html::page(&safe, link))?;
                 put(&name("json"), &report::json(&safe)?)?;
             }
         }

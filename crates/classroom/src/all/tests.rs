@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use grading::lab_spec::Group;
 use grading::outcome::{Kind, NoResult, Outcome};
-use grading::report::{CaseGrade, SubmissionId};
+use grading::report::{CaseGrade, Replayed, SubmissionId};
 use terminal::look::Look;
 
 /// A folder of submissions, and one for the results.
@@ -131,6 +131,10 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
             printed: String::new(),
         })
         .collect();
+    report.replayed = (!report.is_right()).then(|| Replayed {
+        case: "hard".to_owned(),
+        html: "<!doctype html>step by step".to_owned(),
+    });
     Ok(report.with_totals())
 }
 
@@ -193,9 +197,27 @@ fn a_class() {
         name.to_string_lossy().starts_with("ada-")
     });
     assert_eq!(pages.count(), 1);
-    // Students' own: a page and JSON for each.
-    let students = fs::read_dir(class.results().join("students")).unwrap();
-    assert_eq!(students.count(), 6);
+    // Students' own: a page and JSON for each, and a replay where something is wrong; also from
+    // reports that are kept.
+    let students = class.results().join("students");
+    class.run("emulated").0.expect("reports are kept");
+    let names: Vec<String> = fs::read_dir(&students)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 7);
+    let replay = names
+        .iter()
+        .find(|name| name.ends_with(".replay.html"))
+        .unwrap();
+    let beside = replay.replace(".replay.html", ".html");
+    let link = format!("<a href=\"./{replay}\">");
+    for folder in [&students, &class.results()] {
+        let html = fs::read_to_string(folder.join(&beside)).unwrap();
+        assert!(html.contains(&link), "{html}");
+        let shown = fs::read_to_string(folder.join(replay)).unwrap();
+        assert_eq!(shown, "<!doctype html>step by step");
+    }
 }
 
 #[test]
@@ -336,7 +358,7 @@ fn names_that_are_no_text_are_told_apart() {
     "#);
     let entries = fs::read_dir(class.results()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let pages = names.filter(|name| name.starts_with("a-x"));
+    let pages = names.filter(|name| name.starts_with("a-x") && !name.contains(".replay."));
     assert_eq!(pages.count(), 2);
 }
 
@@ -423,7 +445,7 @@ fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
 #[test]
 fn no_two_names_share_a_page() {
     // FNV-1a of 32 bits, which anyone inverts, is the same for these.
-    let class = School::new(&[("costarring", "right"), ("liquid", "wrong")]);
+    let class = School::new(&[("costarring", "right"), ("liquid", "right")]);
     class.run("emulated").0.unwrap();
     let entries = fs::read_dir(class.results()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
