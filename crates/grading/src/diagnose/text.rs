@@ -2,47 +2,80 @@
 
 use units::{grouped, three};
 
-use super::finding::{Diagnosis, FirstWrongStep};
+use super::finding::{Diagnosis, FirstWrongStep, WrongCell};
 use super::pattern::Pattern;
+
+/// The subject of a sentence of a diagnosis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About<'d> {
+    /// How much is wrong.
+    Extent,
+    /// The first wrong cell.
+    First,
+    /// The step at which it goes wrong.
+    Step,
+    /// A pattern of the wrong cells.
+    Pattern(&'d Pattern),
+}
 
 /// The diagnosis, one sentence per line, the most useful first.
 pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
-    let mut lines = vec![extent(diagnosis)];
-    let first = &diagnosis.first;
-    lines.push(format!(
-        "first at {}: expected {}, got {}",
-        first.place, first.expected, first.got
+    let sentences = sentences(diagnosis, true).into_iter();
+    sentences.map(|(_, sentence)| sentence).collect()
+}
+
+/// The diagnosis in sentences, the most useful first. Without `with_bits`, values are decimals
+/// alone, unless only their bits tell the two apart.
+pub fn sentences(diagnosis: &Diagnosis, with_bits: bool) -> Vec<(About<'_>, String)> {
+    let mut sentences = vec![(About::Extent, extent(diagnosis))];
+    let WrongCell {
+        place,
+        expected,
+        got,
+        ..
+    } = &diagnosis.first;
+    let has_bits = with_bits || expected.decimal == got.decimal;
+    let [right, wrong] = [expected, got].map(|cell| {
+        if has_bits {
+            cell.to_string()
+        } else {
+            cell.decimal.clone()
+        }
+    });
+    sentences.push((
+        About::First,
+        format!("first at {place}: expected {right}, got {wrong}"),
     ));
-    match &diagnosis.first_wrong_step {
-        Some(FirstWrongStep::Step { step }) => lines.push(format!("wrong from step {step} on")),
-        Some(FirstWrongStep::Launch {
-            launch,
-            right_after,
-            step,
-        }) => {
-            let before = match right_after {
-                0 => String::new(),
-                steps => format!(", right after step {steps}"),
-            };
-            lines.push(format!(
-                "wrong from launch {launch} on: after step {step}{before}"
-            ));
-        }
-        Some(FirstWrongStep::Unknown { reason }) => {
-            lines.push(format!(
-                "at which step it first goes wrong is not known: {reason}"
-            ));
-        }
-        None => {}
-    }
+    let step = diagnosis.first_wrong_step.as_ref().map(first_wrong);
+    sentences.extend(step.map(|step| (About::Step, step)));
     for pattern in &diagnosis.patterns {
         let mut line = pattern.to_string();
         if let (true, Some(step)) = (is_place(pattern), diagnosis.places_after_step) {
             line = format!("after step {step}: {line}");
         }
-        lines.push(line);
+        sentences.push((About::Pattern(pattern), line));
     }
-    lines
+    sentences
+}
+
+fn first_wrong(step: &FirstWrongStep) -> String {
+    match step {
+        FirstWrongStep::Step { step: number } => format!("wrong from step {number} on"),
+        FirstWrongStep::Launch {
+            launch,
+            right_after,
+            step: after,
+        } => {
+            let before = match right_after {
+                0 => String::new(),
+                steps => format!(", right after step {steps}"),
+            };
+            format!("wrong from launch {launch} on: after step {after}{before}")
+        }
+        FirstWrongStep::Unknown { reason } => {
+            format!("at which step it first goes wrong is not known: {reason}")
+        }
+    }
 }
 
 fn extent(diagnosis: &Diagnosis) -> String {
