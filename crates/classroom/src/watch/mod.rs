@@ -5,6 +5,9 @@
 //! | this one     | arguments, which folder, the loop                                        |
 //! | `session`    | what each event leads to: saves, keys, verdicts; knows no clock, no file |
 //! | [`screen`]   | the state as lines of text                                               |
+//! | `sheet`      | lines with ranks, as many as a window has room for                       |
+//! | `failure`    | a failure: which cases, the event, its lines                             |
+//! | `compiler`   | a compiler's message, its code cropped around the caret                  |
 //! | `change`     | a verdict beside the one before                                          |
 //! | `next_step`  | what to do about a failure, or when all is right                         |
 //! | `excerpt`    | the source lines that a message names                                    |
@@ -12,12 +15,15 @@
 //! | `keyboard`   | single keys of the terminal, its state given back, its size              |
 
 mod change;
+mod compiler;
 mod excerpt;
+mod failure;
 mod keyboard;
 mod lines;
 mod next_step;
 pub mod screen;
 mod session;
+mod sheet;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -64,7 +70,7 @@ const POLL_WHILE_WRITTEN: Duration = Duration::from_millis(40);
 /// Arguments of `harness watch`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Keys: h shows a hint, c counts what the kernels do, Enter grades again, q ends. Only cases that students know are \
+    after_help = "Keys: h shows a hint, c counts what the kernels do, a shows everything, Enter grades again, q ends. Only cases that students know are \
                   graded. With NO_COLOR, or where standard output is no terminal, each verdict is printed below the last one."
 )]
 pub struct WatchArgs {
@@ -442,7 +448,7 @@ impl<'o, 'w> View<'o, 'w> {
                 Some(_) => session.screen.block(look, columns()),
             };
             if self.has_keys {
-                lines.extend([String::new(), screen::KEYS.to_owned()]);
+                lines.extend([String::new(), screen::keys(columns())]);
             }
             self.printed = Some(number);
             self.out.line(lines.join("\n") + "\n")?;

@@ -1,6 +1,7 @@
 //! The state of a session, and that state as lines of text: nothing here reads a clock, a file or
 //! the terminal.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use page::escape;
@@ -9,30 +10,32 @@ use terminal::table::Table;
 use units::grouped;
 
 use super::change::{Change, is_right};
-use super::lines::{command, cut, names, wrapped};
+use super::failure::{Detail, different, first};
+use super::lines::{self, command, cut, names, wrapped};
 use super::next_step::{NextStep, after};
+use super::sheet::{Rank, Sheet};
 use super::subject::{Files, Subject};
-use super::{excerpt, lines};
 use crate::report::figures;
 use grading::lab_spec::{Group, Hint};
-use grading::outcome::{Failure, Kind};
 use grading::report::{CaseGrade, GradeReport};
 
-/// The keys, as the last line shows them.
-pub const KEYS: &str = "h hint   c counts   Enter again   q quit";
+/// The keys, and what each does.
+const KEYS: [(&str, &str); 5] = [
+    ("h", "hint"),
+    ("c", "counts"),
+    ("a", "all"),
+    ("Enter", "again"),
+    ("q", "quit"),
+];
 
-/// The most lines of a failure's explanation that the screen shows: a compiler says a lot.
-const MAX_LINES: usize = 24;
-
-/// The most source lines that are shown with their neighbours.
-const MAX_PLACES: usize = 3;
-
-/// The blocks that a low window shortens, and the fewest lines that it leaves of each. Heading and
-/// points come before them: the first failure, its source lines, the next step.
-const SHORTENED: [(usize, usize); 3] = [(2, 5), (SOURCE, 3), (4, 2)];
-
-/// The number of the block of source lines.
-const SOURCE: usize = 3;
+/// The keys in a line of these columns, if need be without what they do.
+pub fn keys(columns: usize) -> String {
+    let all = KEYS.map(|(key, does)| format!("{key} {does}"));
+    let keys = KEYS.map(|(key, _)| key.to_owned());
+    let mut lines = [all.join("   "), all.join("  "), keys.join(" ")].into_iter();
+    let fits = |line: &String| line.len() <= columns;
+    lines.find(fits).unwrap_or_default()
+}
 
 /// The most names in a list.
 const MAX_NAMES: usize = 4;
@@ -57,6 +60,10 @@ pub struct Screen {
     /// How many hints are shown.
     hints: usize,
     with_counts: bool,
+    /// The page of everything that is shown, from 0; `None` shows what matters most.
+    page: Option<usize>,
+    /// How many pages everything had in the window that was drawn last.
+    pages: Cell<usize>,
     /// Whether the grading at hand compiles the kernels once more, for the message of a panic.
     is_compiling_messages: bool,
 }
@@ -70,6 +77,8 @@ impl Screen {
             trouble: None,
             hints: 0,
             with_counts: false,
+            page: None,
+            pages: Cell::new(1),
             is_compiling_messages: false,
         }
     }
@@ -88,13 +97,14 @@ impl Screen {
     /// Takes a verdict on these files. Hints stay while the same case fails in the same way.
     pub fn show(&mut self, report: GradeReport, files: &Files, took: Duration) {
         let old = self.verdict.take();
-        let first = |given: &GradeReport| {
-            let first = first_failure(given);
+        let failing = |given: &GradeReport| {
+            let first = first(given);
             first.map(|first| (first.failing.kind, first.names[0].clone()))
         };
-        if old.as_ref().and_then(|old| first(&old.report)) != first(&report) {
+        if old.as_ref().and_then(|old| failing(&old.report)) != failing(&report) {
             self.hints = 0;
         }
+        self.page = None;
         let text = |file: &Option<Vec<u8>>| {
             String::from_utf8_lossy(file.as_deref().unwrap_or_default()).into_owned()
         };
@@ -133,6 +143,12 @@ impl Screen {
         self.with_counts = !self.with_counts;
     }
 
+    /// Shows everything; or its next page, or what matters most again.
+    pub fn all(&mut self) {
+        let next = self.page.map_or(0, |page| page + 1);
+        self.page = (next < self.pages.get()).then_some(next);
+    }
+
     /// The watched submission, the device, and how long the verdict took.
     pub fn heading(&self, look: Look, columns: usize) -> Vec<String> {
         let Subject {
@@ -158,78 +174,107 @@ impl Screen {
 
     /// The verdict and what goes with it.
     pub fn block(&self, look: Look, columns: usize) -> Vec<String> {
-        self.within(look, columns, usize::MAX)
+        self.sheet(Detail::Whole, look, columns).lines()
     }
 
-    /// The block in at most `room` lines: what is said of the failure is cut first.
-    fn within(&self, look: Look, columns: usize, room: usize) -> Vec<String> {
-        let mut blocks = vec![self.heading(look, columns)];
+    /// The first failure in full, or the next steps when all is right.
+    fn sheet(&self, detail: Detail, look: Look, columns: usize) -> Sheet {
+        let mut sheet = Sheet::default();
+        self.begin(&mut sheet, look, columns);
         if let Some(verdict) = &self.verdict {
-            let report = &verdict.report;
-            blocks.push(self.points(verdict, look, columns));
-            let first = first_failure(report);
-            blocks.extend(match &first {
-                Some(first) => [
-                    explanation(first, look, columns),
-                    source(first, verdict, 1, look, columns),
-                ],
-                None => [Vec::new(), Vec::new()],
-            });
-            let steps = after(&self.subject, report, first.map(|first| first.failing));
-            blocks.push(next(&steps, look, columns));
-            blocks.push(self.shown_hints(look, columns));
-            if self.with_counts && room < usize::MAX {
-                // Only the name of the failing case stays beside them.
-                blocks.truncate(3);
-                blocks[2].truncate(1);
+            if let Some(first) = first(&verdict.report) {
+                first.explain(&mut sheet, detail, look, columns);
+                first.show_source(&mut sheet, &verdict.files, look, columns);
             }
-            blocks.extend(self.with_counts.then(|| counts(report, look, columns)));
+            self.end(&mut sheet, verdict, look, columns);
         }
+        self.say_trouble(&mut sheet, look, columns);
+        sheet
+    }
+
+    /// Every failure in full.
+    fn everything(&self, look: Look, columns: usize) -> Vec<String> {
+        let mut sheet = Sheet::default();
+        self.begin(&mut sheet, look, columns);
+        if let Some(verdict) = &self.verdict {
+            for failure in different(&verdict.report) {
+                failure.explain(&mut sheet, Detail::Whole, look, columns);
+                failure.show_source(&mut sheet, &verdict.files, look, columns);
+            }
+            self.end(&mut sheet, verdict, look, columns);
+        }
+        self.say_trouble(&mut sheet, look, columns);
+        sheet.lines()
+    }
+
+    /// Adds whose verdict it is, and the points.
+    fn begin(&self, sheet: &mut Sheet, look: Look, columns: usize) {
+        sheet.add(Rank::Verdict, self.heading(look, columns));
+        if let Some(verdict) = &self.verdict {
+            sheet.blank();
+            sheet.add(Rank::Verdict, self.points(verdict, look, columns));
+        }
+    }
+
+    /// Adds the next step, and what the user asked for.
+    fn end(&self, sheet: &mut Sheet, verdict: &Verdict, look: Look, columns: usize) {
+        let report = &verdict.report;
+        let failing = first(report).map(|first| first.failing);
+        sheet.blank();
+        for step in after(&self.subject, report, failing) {
+            next(&step, sheet, look, columns);
+        }
+        sheet.blank();
+        sheet.add(Rank::Asked, self.shown_hints(look, columns));
+        if self.with_counts {
+            sheet.blank();
+            for line in counts(report, look, columns) {
+                sheet.add(Rank::Detail, vec![line]);
+            }
+        }
+    }
+
+    fn say_trouble(&self, sheet: &mut Sheet, look: Look, columns: usize) {
         if let Some(trouble) = &self.trouble {
             let text = escape::line(trouble);
             let lines = wrapped(&text, "  not graded: ", 4, columns);
-            blocks.push(painted(lines, |line| look.bad(line)));
+            sheet.blank();
+            sheet.add(Rank::Event, painted(lines, |line| look.bad(line)));
         }
-        // The last block has no empty line after it.
-        let over = |shown: &[Vec<String>]| {
-            let heights = shown
-                .iter()
-                .map(|block| block.len() + usize::from(!block.is_empty()));
-            (heights.sum::<usize>() - 1).saturating_sub(room)
-        };
-        let first = self.verdict.as_ref().and_then(|verdict| {
-            let first = first_failure(&verdict.report)?;
-            Some((verdict, first))
-        });
-        if over(&blocks) > 0
-            && !self.with_counts
-            && let Some((verdict, first)) = first
-            && let Some(lines) = blocks.get_mut(SOURCE)
-            && !lines.is_empty()
-        {
-            // Their neighbours go first.
-            *lines = source(&first, verdict, 0, look, columns);
-        }
-        let mut over = over(&blocks);
-        for (index, least) in SHORTENED {
-            if let Some(block) = blocks.get_mut(index).filter(|_| over > 0) {
-                let before = block.len();
-                cut_off(
-                    block,
-                    before.saturating_sub(over + 1).max(least),
-                    look,
-                    columns,
-                );
-                over = over.saturating_sub(before - block.len());
-            }
-        }
-        blocks.retain(|block| !block.is_empty());
-        let mut lines = blocks.join(&String::new());
-        cut_off(&mut lines, room.saturating_sub(1), look, columns);
-        lines
     }
 
-    /// The block, and below it what goes on, within `rows` lines.
+    /// The most important parts, in at most `room` lines.
+    fn within(&self, look: Look, columns: usize, room: usize) -> Vec<String> {
+        let whole = self.sheet(Detail::Whole, look, columns);
+        if whole.height() <= room {
+            return whole.lines();
+        }
+        let brief = self.sheet(Detail::Brief, look, columns);
+        brief.within(room, |left_out| {
+            let more = units::count(left_out, "line");
+            let text = format!("    ... {more} more: a shows everything");
+            look.faint(&cut(&text, columns))
+        })
+    }
+
+    /// A page of everything, in at most `room` lines; and which one it is.
+    fn paged(&self, page: usize, look: Look, columns: usize, room: usize) -> (Vec<String>, String) {
+        let all = self.everything(look, columns);
+        let pages = all.len().div_ceil(room);
+        self.pages.set(pages);
+        // The window may have become higher since.
+        let shown = page.min(pages - 1);
+        let lines: Vec<String> = all.iter().skip(shown * room).take(room).cloned().collect();
+        let back = "a shows what matters most";
+        let place = match pages {
+            1 => back.to_owned(),
+            _ if shown + 1 == pages => format!("page {pages} of {pages}; {back}"),
+            _ => format!("page {} of {pages}; a shows the next", shown + 1),
+        };
+        (lines, place)
+    }
+
+    /// The page, and below it what goes on, within `rows` lines.
     pub fn full(
         &self,
         look: Look,
@@ -238,7 +283,7 @@ impl Screen {
         grading_for: Option<Duration>,
         has_keys: bool,
     ) -> Vec<String> {
-        let columns = columns.max(lines::LEAST);
+        let width = columns.max(lines::LEAST);
         let state = match grading_for {
             None => "waiting for a save".to_owned(),
             Some(time) if self.is_empty() && time > Duration::from_secs(4) => format!(
@@ -251,11 +296,19 @@ impl Screen {
             ),
             Some(time) => format!("grading, {} s", time.as_secs()),
         };
-        let mut below = vec![String::new(), look.caution(&cut(&state, columns))];
-        below.extend(has_keys.then(|| look.faint(&cut(KEYS, columns))));
-        let room = rows.saturating_sub(below.len()).max(1);
-        let mut lines = self.within(look, columns, room);
-        lines.extend(below);
+        let room = rows.saturating_sub(1 + usize::from(has_keys)).max(1);
+        let (mut lines, state) = match self.page {
+            None => (self.within(look, width, room), state),
+            Some(page) => {
+                let (lines, place) = self.paged(page, look, width, room);
+                (lines, format!("{state}; {place}"))
+            }
+        };
+        if lines.len() < room {
+            lines.push(String::new());
+        }
+        lines.push(look.caution(&cut(&state, width)));
+        lines.extend(has_keys.then(|| look.faint(&keys(width))));
         lines
     }
 
@@ -306,10 +359,9 @@ impl Screen {
     /// The hints that fit the first failure.
     fn fitting(&self) -> Vec<&'static Hint> {
         let report = self.verdict.as_ref().map(|verdict| &verdict.report);
-        let first = report.and_then(first_failure);
         let hints = self.subject.hints;
-        first.map_or_else(Vec::new, |first| {
-            hints.about(first.failing.kind, &first.names[0])
+        report.and_then(first).map_or_else(Vec::new, |failure| {
+            hints.about(failure.failing.kind, &failure.names[0])
         })
     }
 
@@ -341,30 +393,6 @@ impl Screen {
         }
         painted(lines, |line| look.caution(line))
     }
-}
-
-/// The first failure, with the cases that fail alike.
-struct First<'r> {
-    /// The cases that fail so, in the lab's order; at least one.
-    names: Vec<String>,
-    failing: &'r Failure,
-    /// How many cases fail in another way.
-    others: usize,
-    is_of_all: bool,
-}
-
-fn first_failure(report: &GradeReport) -> Option<First<'_>> {
-    let mut different = figures::alike(figures::failures(report)).into_iter();
-    let (mut names, failing, alike) = different.next()?;
-    names.extend(alike);
-    Some(First {
-        names,
-        failing,
-        others: different
-            .map(|(others, _, more)| others.len() + more.len())
-            .sum(),
-        is_of_all: report.refused.as_ref() == Some(failing),
-    })
 }
 
 fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
@@ -414,130 +442,15 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Leaves `kept` lines, and one that says how many more there are. A single line more stays.
-fn cut_off(lines: &mut Vec<String>, kept: usize, look: Look, columns: usize) {
-    if lines.len() > kept.saturating_add(1) {
-        let left_out = lines.len() - kept;
-        lines.truncate(kept);
-        let more = format!("    ... {left_out} lines more: make the window higher");
-        lines.push(look.faint(&cut(&more, columns)));
+fn next(step: &NextStep, sheet: &mut Sheet, look: Look, columns: usize) {
+    let mut about = wrapped(&step.text, "  next: ", 4, columns);
+    if let Some(line) = about.first_mut() {
+        *line = line.replacen("next:", &look.title("next:"), 1);
     }
-}
-
-/// Which case fails first, and how.
-fn explanation(first: &First<'_>, look: Look, columns: usize) -> Vec<String> {
-    let failing = first.failing;
-    let kind = format!("[{}]", failing.kind);
-    let mut heading = if first.is_of_all {
-        format!("no case is run {kind}")
-    } else {
-        format!("{} {kind}", first.names[0])
-    };
-    if !first.is_of_all && first.names.len() > 1 {
-        heading += &format!("; alike: {}", names(&first.names[1..], 2));
+    sheet.add(Rank::Remedy, about);
+    for one in &step.commands {
+        sheet.add(Rank::Command, command(one, 4, columns));
     }
-    if first.others > 0 {
-        let more = units::count(first.others, "more case");
-        let verb = if first.others == 1 { "fails" } else { "fail" };
-        heading += &format!("; {more} {verb} in another way");
-    }
-    let mut lines = wrapped(&heading, "  ", 4, columns);
-    if let Some(line) = lines.first_mut() {
-        *line = line.replacen(&kind, &look.bad(&kind), 1);
-    }
-    if failing.kind == Kind::CompileError {
-        // It has the source lines in it.
-        let said = first_error(&failing.message);
-        let said = escape::at_most(&said, figures::LONGEST_MESSAGE);
-        let said = said.lines().take(MAX_LINES);
-        lines.extend(said.map(|line| cut(&format!("    {line}"), columns)));
-        return lines;
-    }
-    for line in explained(failing).iter().take(MAX_LINES) {
-        let indent = line.len() - line.trim_start().len() + 4;
-        lines.extend(wrapped(line, &" ".repeat(indent), indent + 2, columns));
-    }
-    lines
-}
-
-/// Everything there is to say about a failure, in lines.
-fn explained(failing: &Failure) -> Vec<String> {
-    match &failing.sanitizer {
-        // The first line names the case and the kernel, as do the heading and a later line.
-        Some(said) if failing.device.is_none() && said.contains('\n') => {
-            let said = escape::at_most(said, figures::LONGEST_MESSAGE);
-            said.trim_end().lines().skip(1).map(str::to_owned).collect()
-        }
-        _ => figures::explanation(failing),
-    }
-}
-
-/// The source lines that the first failure names; none of a compiler's message, which has them.
-fn source(
-    first: &First<'_>,
-    verdict: &Verdict,
-    around: usize,
-    look: Look,
-    columns: usize,
-) -> Vec<String> {
-    let message = &first.failing.message;
-    if message
-        .lines()
-        .any(|line| line.trim_start().starts_with("--> "))
-    {
-        return Vec::new();
-    }
-    let mut places = excerpt::places(&explained(first.failing).join("\n"));
-    places.truncate(MAX_PLACES);
-    let lines = excerpt::excerpts(&places, &verdict.files, around, 4, columns);
-    let paint = |line: &str| {
-        if line.trim_start().starts_with('>') {
-            look.title(line)
-        } else {
-            line.to_owned()
-        }
-    };
-    painted(lines, paint)
-}
-
-/// A compiler's message down to the end of its first error, and how many there are.
-fn first_error(message: &str) -> String {
-    let parts: Vec<&str> = message.split("\n\n").collect();
-    let is_error = |part: &&&str| {
-        let start = part
-            .trim_start()
-            .lines()
-            .find(|line| !line.ends_with("does not compile:"));
-        start.is_some_and(|line| line.starts_with("error") && !line.starts_with("error: aborting"))
-    };
-    let errors: Vec<&&str> = parts.iter().filter(is_error).collect();
-    let Some(first) = errors.first() else {
-        return message.to_owned();
-    };
-    let heading = match message.lines().next() {
-        Some(line) if line.ends_with("does not compile:") && !first.starts_with(line) => {
-            format!("{line}\n")
-        }
-        _ => String::new(),
-    };
-    let more = match errors.len() {
-        1 => String::new(),
-        of => format!("\n... the first of {of} errors"),
-    };
-    format!("{heading}{}{more}", first.trim_end())
-}
-
-fn next(steps: &[NextStep], look: Look, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for NextStep { text, commands } in steps {
-        let mut about = wrapped(text, "  next: ", 4, columns);
-        if let Some(first) = about.first_mut() {
-            *first = first.replacen("next:", &look.title("next:"), 1);
-        }
-        lines.extend(about);
-        lines.extend(commands.iter().flat_map(|one| command(one, 4, columns)));
-    }
-    lines
 }
 
 /// Counts, as the report names them, in columns that fit 80.

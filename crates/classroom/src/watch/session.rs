@@ -97,6 +97,7 @@ impl Session {
             b'\n' | b'\r' if self.grading.is_none() => return self.wanted(now),
             b'h' => self.screen.hint(),
             b'c' => self.screen.toggle_counts(),
+            b'a' => self.screen.all(),
             _ => return None,
         }
         self.revision += 1;
