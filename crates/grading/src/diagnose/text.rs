@@ -46,8 +46,8 @@ pub fn sentences(diagnosis: &Diagnosis, with_bits: bool) -> Vec<(About<'_>, Stri
         About::First,
         format!("first at {place}: expected {right}, got {wrong}"),
     ));
-    let step = diagnosis.first_wrong_step.as_ref().map(first_wrong);
-    sentences.extend(step.map(|step| (About::Step, step)));
+    let first_step = diagnosis.first_wrong_step.as_ref().map(first_wrong);
+    sentences.extend(first_step.map(|sentence| (About::Step, sentence)));
     for pattern in &diagnosis.patterns {
         let mut line = pattern.to_string();
         if let (true, Some(step)) = (is_place(pattern), diagnosis.places_after_step) {
