@@ -10,7 +10,7 @@ use device::DeviceKind;
 use host::labs;
 
 use grading::engine::Options;
-use grading::lab_spec::LabSpec;
+use grading::lab_spec::{Counted, LabSpec};
 use output_files::digest::sha256;
 
 use super::all::store::{self, Terms};
@@ -124,6 +124,17 @@ impl Rules {
         let lab_spec = self.lab_spec(Some(submission))?;
         let visible = lab_spec.without_hidden_cases();
         self.lab_file = Some(visible.map_err(|error| CommandError::Input(error.to_string()))?);
+        Ok(self)
+    }
+
+    /// These rules with one more case, whose counts are shown.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] if no lab is named, or if its file has a case of that name.
+    pub fn with_counted(mut self, counted: &Counted) -> Result<Rules, CommandError> {
+        let more = self.lab_spec(None)?.with_counted(counted);
+        self.lab_file = Some(more.map_err(|error| CommandError::Input(error.to_string()))?);
         Ok(self)
     }
 

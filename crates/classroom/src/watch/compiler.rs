@@ -37,11 +37,11 @@ impl<'m> Errors<'m> {
             |part: &&str| part.starts_with("error") && !part.starts_with("error: aborting");
         let parts = rest.split("\n\n").map(str::trim_ascii);
         let errors: Vec<&str> = parts.filter(is_error).collect();
-        if errors.is_empty() {
-            let errors = vec![rest.trim()];
-            return Errors { heading, errors };
+        let is_one = errors.is_empty();
+        Errors {
+            heading,
+            errors: if is_one { vec![rest.trim()] } else { errors },
         }
-        Errors { heading, errors }
     }
 
     /// Adds the first `most` errors, and how many there are.

@@ -9,6 +9,7 @@
 //! | `failure`    | a failure: which cases, the event, its lines                             |
 //! | `compiler`   | a compiler's message, its code cropped around the caret                  |
 //! | `change`     | a verdict beside the one before                                          |
+//! | `counts`     | counts per update, beside the save before and the handout                |
 //! | `next_step`  | what to do about a failure, or when all is right                         |
 //! | `excerpt`    | the source lines that a message names                                    |
 //! | `lines`      | text in lines of a width                                                 |
@@ -16,6 +17,7 @@
 
 mod change;
 mod compiler;
+mod counts;
 mod excerpt;
 mod failure;
 mod keyboard;
@@ -49,6 +51,7 @@ use super::examiner::{Examiner, folder_within};
 use super::grade::Bars;
 use super::report;
 use super::rules::{GradeSettings, Rules};
+use counts::Yardstick;
 use grading::engine::job::{Answer, CaseJob};
 use grading::engine::open::{OpenJob, Opened};
 use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
@@ -116,19 +119,35 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         total_deadline: None,
         without_isolation: args.without_isolation,
     };
-    let rules = Rules::new(&settings)?.of_visible_cases(&folder)?;
-    let lab = rules.lab_spec(None)?.lab.name;
-    let examiner = Examiner::new(rules, &settings, None, Authors::Own)?;
+    let rules = || Rules::new(&settings)?.of_visible_cases(&folder);
+    let visible = rules()?;
+    let spec = visible.lab_spec(None)?.clone();
+    let lab = spec.lab.name;
+    let hints = lab_spec::embedded_hints(lab)?;
+    let examiner = Examiner::new(visible, &settings, None, Authors::Own)?;
     let device = examiner.devices()[0];
+    // Only the emulated device counts.
+    let counted = hints.counted().filter(|_| device == DeviceName::Emulated);
+    let counting = counted.map(|counted| {
+        let more = rules()?.with_counted(counted)?;
+        Examiner::new(more, &settings, None, Authors::Own)
+    });
+    let counting = counting.transpose()?;
+    let counted_spec = counting.as_ref().map(|it| it.rules().lab_spec(None));
+    let counted_spec = counted_spec.transpose()?.unwrap_or(&spec);
+    let figures = counted.map_or(&[][..], |counted| &counted.figures);
     let subject = Subject {
         lab: lab.to_owned(),
         folder: folder.display().to_string(),
         needs_lab_flag: args.lab.is_some(),
         device: device.to_string(),
-        hints: lab_spec::embedded_hints(lab)?,
+        hints,
+        yardstick: Yardstick::new(counted_spec, figures),
+        has_counted: counting.is_some(),
     };
     let watched = Watched {
         examiner: &examiner,
+        counting: counting.as_ref(),
         device,
         folder: &folder,
         annotate: args.annotate,
@@ -144,18 +163,24 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
 #[derive(Clone, Copy)]
 struct Watched<'w> {
     examiner: &'w Examiner,
+    /// Grades the case that the handout counts, too.
+    counting: Option<&'w Examiner>,
     device: DeviceName,
     folder: &'w Path,
     annotate: Option<Forge>,
 }
 
 impl Watched<'_> {
+    /// Grades; with the case that the handout counts, if `is_counting`.
     fn grade(
         self,
+        is_counting: bool,
         runner: &dyn CaseRunner,
         show: &mut dyn Show,
     ) -> Result<GradeReport, CommandError> {
-        self.examiner.grade(self.folder, self.device, runner, show)
+        let counting = self.counting.filter(|_| is_counting);
+        let examiner = counting.unwrap_or(self.examiner);
+        examiner.grade(self.folder, self.device, runner, show)
     }
 
     /// The faults of a verdict as lines for the reader of annotations; none where there is no
@@ -214,7 +239,7 @@ fn read(folder: &Path) -> Files {
 fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let files = read(watched.folder);
     let began = Instant::now();
-    let report = watched.grade(&Workers, &mut Bars::default())?;
+    let report = watched.grade(false, &Workers, &mut Bars::default())?;
     let ending = report::ending(&report);
     let annotations = watched.annotations(&report);
     let mut screen = Screen::new(subject);
@@ -251,7 +276,7 @@ fn watch(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let (events, happened) = channel();
-    let (requests, requested) = channel::<()>();
+    let (requests, requested) = channel();
     let is_stopped = AtomicBool::new(false);
     let keyboard = listen(&events);
     let mut view = View::new(watched, out, keyboard.is_some());
@@ -297,16 +322,16 @@ fn watch(
     })
 }
 
-/// Grades on every request, until the sender of requests is gone.
+/// Grades on every request, which says whether to count; until the sender of requests is gone.
 fn grade_on_request(
     watched: Watched<'_>,
-    requested: Receiver<()>,
+    requested: Receiver<bool>,
     events: &Sender<Event>,
     is_stopped: &AtomicBool,
 ) {
-    for () in requested {
+    for is_counting in requested {
         let began = Instant::now();
-        let graded = watched.grade(&Until(is_stopped), &mut Tells(events));
+        let graded = watched.grade(is_counting, &Until(is_stopped), &mut Tells(events));
         let event = Event::Graded(Box::new(graded), began.elapsed());
         if events.send(event).is_err() {
             break;
@@ -317,7 +342,8 @@ fn grade_on_request(
 /// Hands events to the session, and does what it says.
 struct Control<'w> {
     watched: Watched<'w>,
-    requests: Sender<()>,
+    /// Each says whether to count.
+    requests: Sender<bool>,
     is_stopped: &'w AtomicBool,
     began: Instant,
 }
@@ -352,7 +378,7 @@ impl Control<'_> {
         match action.or_else(|| session.polled(read(self.watched.folder), self.began.elapsed())) {
             Some(Action::Grade) => {
                 self.is_stopped.store(false, Ordering::Relaxed);
-                let _ = self.requests.send(());
+                let _ = self.requests.send(session.screen.is_counting());
             }
             Some(Action::Stop) => self.is_stopped.store(true, Ordering::Relaxed),
             Some(Action::Quit) => return Ok(ControlFlow::Break(())),

@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use page::escape;
 use terminal::look::Look;
-use terminal::table::Table;
-use units::grouped;
 
 use super::change::{Change, is_right};
+use super::counts::{self, Before};
 use super::failure::{Detail, different, first};
 use super::lines::{self, command, cut, names, wrapped};
 use super::next_step::{NextStep, after};
 use super::sheet::{Rank, Sheet};
 use super::subject::{Files, Subject};
 use crate::report::figures;
-use grading::lab_spec::{Group, Hint};
+use grading::lab_spec::{COUNTED, Group, Hint};
 use grading::report::{CaseGrade, GradeReport};
 
 /// The keys, and what each does.
@@ -49,6 +48,8 @@ struct Verdict {
     files: [String; 2],
     took: Duration,
     change: Option<Change>,
+    /// The counts of the saves before.
+    counted_before: Before,
 }
 
 /// All that the user sees.
@@ -108,7 +109,16 @@ impl Screen {
         let text = |file: &Option<Vec<u8>>| {
             String::from_utf8_lossy(file.as_deref().unwrap_or_default()).into_owned()
         };
+        let mut counted_before = Before::new();
+        if let Some(old) = &old {
+            counted_before = old.counted_before.clone();
+            // A case that failed was not counted: those of an earlier save stay.
+            let cases = old.report.cases.iter();
+            let counted = cases.filter(|case| !case.counts.is_empty());
+            counted_before.extend(counted.map(|case| (case.name.clone(), case.counts.clone())));
+        }
         self.verdict = Some(Verdict {
+            counted_before,
             number: old.as_ref().map_or(1, |old| old.number + 1),
             change: old.map(|old| Change::between(&old.report, &report)),
             report,
@@ -141,6 +151,18 @@ impl Screen {
     /// Shows the counts, or no longer.
     pub fn toggle_counts(&mut self) {
         self.with_counts = !self.with_counts;
+    }
+
+    /// Whether the case that the handout counts is wanted.
+    pub fn is_counting(&self) -> bool {
+        self.with_counts
+    }
+
+    /// Whether the counts are shown without the case that the handout counts, though there is one.
+    pub fn lacks_counts(&self) -> bool {
+        let report = self.verdict.as_ref().map(|verdict| &verdict.report);
+        let has_it = |report: &GradeReport| report.cases.iter().any(|case| case.name == COUNTED);
+        self.with_counts && self.subject.has_counted && report.is_some_and(|it| !has_it(it))
     }
 
     /// Shows everything; or its next page, or what matters most again.
@@ -202,6 +224,8 @@ impl Screen {
                 failure.show_source(&mut sheet, &verdict.files, look, columns);
             }
             self.end(&mut sheet, verdict, look, columns);
+            sheet.blank();
+            sheet.add(Rank::Detail, counts::of_all(&verdict.report, look));
         }
         self.say_trouble(&mut sheet, look, columns);
         sheet.lines()
@@ -228,9 +252,15 @@ impl Screen {
         sheet.add(Rank::Asked, self.shown_hints(look, columns));
         if self.with_counts {
             sheet.blank();
-            for line in counts(report, look, columns) {
-                sheet.add(Rank::Detail, vec![line]);
-            }
+            let yardstick = &self.subject.yardstick;
+            counts::add(
+                sheet,
+                report,
+                &verdict.counted_before,
+                yardstick,
+                look,
+                columns,
+            );
         }
     }
 
@@ -451,36 +481,6 @@ fn next(step: &NextStep, sheet: &mut Sheet, look: Look, columns: usize) {
     for one in &step.commands {
         sheet.add(Rank::Command, command(one, 4, columns));
     }
-}
-
-/// Counts, as the report names them, in columns that fit 80.
-const COUNTS: [(&str, &str); 5] = [
-    ("warp_instructions", "instructions"),
-    ("global_sectors", "sectors"),
-    ("ideal_global_sectors", "at least"),
-    ("bank_conflicts", "conflicts"),
-    ("divergent_branches", "divergent"),
-];
-
-fn counts(report: &GradeReport, look: Look, columns: usize) -> Vec<String> {
-    let counted: Vec<&CaseGrade> = report
-        .cases
-        .iter()
-        .filter(|case| !case.counts.is_empty())
-        .collect();
-    if counted.is_empty() {
-        let none =
-            "no counts: only the emulated device counts, and only cases that run to their end";
-        return wrapped(none, "  ", 4, columns);
-    }
-    let cases = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
-    let table = COUNTS.iter().fold(cases, |table, (name, header)| {
-        table.right(header, |case| {
-            let count = case.counts.get(*name);
-            Some(count.map_or_else(|| "-".to_owned(), |&count| grouped(count)))
-        })
-    });
-    table.render(look, 2).lines().map(str::to_owned).collect()
 }
 
 fn painted(lines: Vec<String>, paint: impl Fn(&str) -> String) -> Vec<String> {

@@ -15,7 +15,7 @@ pub const SETTLED: Duration = Duration::from_millis(60);
 /// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Grade the files as they are.
+    /// Grade the files as they are; the case that the handout counts too, while counts are shown.
     Grade,
     /// End the grading at hand: the files are others by now.
     Stop,
@@ -96,7 +96,13 @@ impl Session {
             b'q' | 4 => return Some(Action::Quit),
             b'\n' | b'\r' if self.grading.is_none() => return self.wanted(now),
             b'h' => self.screen.hint(),
-            b'c' => self.screen.toggle_counts(),
+            b'c' => {
+                self.screen.toggle_counts();
+                if self.screen.lacks_counts() && self.grading.is_none() {
+                    self.revision += 1;
+                    return self.wanted(now);
+                }
+            }
             b'a' => self.screen.all(),
             _ => return None,
         }

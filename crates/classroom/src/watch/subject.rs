@@ -1,5 +1,6 @@
 //! The submission that is watched, and its files.
 
+use super::counts::Yardstick;
 use grading::lab_spec::Hints;
 
 /// The contents of kernels.rs and launch.rs; none of a file that cannot be read.
@@ -17,4 +18,8 @@ pub struct Subject {
     pub device: String,
     /// The lab's hints.
     pub hints: &'static Hints,
+    /// The comparison for the counts of its cases.
+    pub yardstick: Yardstick,
+    /// Whether the handout counts a case that no grade has.
+    pub has_counted: bool,
 }

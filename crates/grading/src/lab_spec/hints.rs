@@ -25,6 +25,37 @@ struct TomlHint {
 #[serde(deny_unknown_fields)]
 struct TomlHints {
     hint: Vec<Spanned<TomlHint>>,
+    counted: Option<Spanned<TomlCounted>>,
+}
+
+/// The case whose counts are shown beside the handout's.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlCounted {
+    params: toml::Table,
+    figures: Vec<Spanned<Figure>>,
+}
+
+/// A figure of the handout.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The count's, one of [`COUNTS`](device::COUNTS).
+    pub count: String,
+    /// The figure: that many of it for 32 updates, as a warp makes them.
+    pub value: f64,
+    /// The step of the handout that has it.
+    pub step: u32,
+}
+
+/// The counts that the handout is about: of a case that is large enough for them, which no grade
+/// has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counted {
+    /// The lab's parameters, without a seed, as a lab file has them.
+    pub(super) params: toml::Table,
+    /// The handout's figures, in its order.
+    pub figures: Vec<Figure>,
 }
 
 /// Help with a failure, in the author's words.
@@ -41,8 +72,11 @@ pub struct Hint {
 }
 
 /// A lab's hints, from gentle to concrete.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hints(Vec<Hint>);
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hints {
+    all: Vec<Hint>,
+    counted: Option<Counted>,
+}
 
 impl Hints {
     /// Reads and checks a lab's hints; `file` is the file's name for messages.
@@ -97,12 +131,27 @@ impl Hints {
                 line: line_of(span),
             });
         }
-        Ok(Hints(hints))
+        let counted = parsed.counted.map(|table| {
+            let span = table.span();
+            counted(table.into_inner(), lab_spec).map_err(|(at, message)| {
+                let at = at.unwrap_or(span);
+                error(at, message)
+            })
+        });
+        Ok(Hints {
+            all: hints,
+            counted: counted.transpose()?,
+        })
+    }
+
+    /// The counts that the handout is about, where it has some.
+    pub fn counted(&self) -> Option<&Counted> {
+        self.counted.as_ref()
     }
 
     /// All of them, in the file's order.
     pub fn all(&self) -> &[Hint] {
-        &self.0
+        &self.all
     }
 
     /// Those for a failure of this kind in this case, in the file's order.
@@ -111,7 +160,41 @@ impl Hints {
             hint.kinds.contains(&kind)
                 && (hint.cases.is_empty() || hint.cases.iter().any(|name| name == case))
         };
-        self.0.iter().filter(fits).collect()
+        self.all.iter().filter(fits).collect()
+    }
+}
+
+/// The checked counts; or the mistake in them, and where it is if not in all of them.
+fn counted(
+    table: TomlCounted,
+    lab_spec: &LabSpec,
+) -> Result<Counted, (Option<Range<usize>>, String)> {
+    let mut counted = Counted {
+        params: table.params,
+        figures: Vec::new(),
+    };
+    // The lab says which it does not take.
+    let spec = lab_spec.with_counted(&counted);
+    spec.map_err(|failure| (None, mistake(failure)))?;
+    for figure in table.figures {
+        let Figure { count, value, .. } = figure.get_ref();
+        let at = Some(figure.span());
+        if !device::COUNTS.iter().any(|known| known.name == count) {
+            return Err((at, format!("the emulated device has no count `{count}`")));
+        }
+        if !(value.is_finite() && *value > 0.0) {
+            return Err((at, format!("a figure is above 0, and this one is {value}")));
+        }
+        counted.figures.push(figure.into_inner());
+    }
+    Ok(counted)
+}
+
+/// The mistake without its place, which is one in the lab file.
+fn mistake(error: LabSpecError) -> String {
+    match error {
+        LabSpecError::Invalid { message, .. } => message,
+        LabSpecError::Unreadable { .. } => error.to_string(),
     }
 }
 
@@ -138,6 +221,30 @@ mod tests {
                 "{lab}"
             );
         }
+    }
+
+    #[test]
+    fn each_figure_is_in_its_step_of_the_handout() {
+        let mut has_some = false;
+        for (name, ..) in embedded_files() {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs");
+            let handout = std::fs::read_to_string(root.join(name).join("README.md")).unwrap();
+            for figure in embedded_hints(name)
+                .unwrap()
+                .counted()
+                .into_iter()
+                .flat_map(|it| &it.figures)
+            {
+                let (_, after) = handout
+                    .split_once(&format!("\n### {}. ", figure.step))
+                    .unwrap();
+                let step = after.split("\n### ").next().unwrap();
+                let value = format!("{} ", figure.value);
+                assert!(step.contains(&value), "{name}: {figure:?}");
+                has_some = true;
+            }
+        }
+        assert!(has_some);
     }
 
     #[test]
@@ -172,6 +279,9 @@ text = " b "
             "[[hint]]\nkinds = [\"race\"]\n\ncases = [\"one-stop\"]\ntext = \"a\"",
             "[[hint]]\nkinds = [\"race\"]\ntext = \"a\"\n\ncase = \"b\"",
             "[[hint]]\nkinds = [\"race\"]\ncases = [\"hidden-1\"]\ntext = \"a\"",
+            "hint = []\n[counted]\nparams = { n_z = 3 }\nfigures = []",
+            "hint = []\n\n[counted]\nparams = { n_x = 99 }\nfigures = [\n  { count = \"warps\", value = 1.0, step = 2 },\n]",
+            "hint = []\n[counted]\nparams = { n_x = 99 }\nfigures = [{ count = \"barriers\", value = 0.0, step = 2 }]",
         ];
         insta::assert_snapshot!(wrong.map(refusal).join("\n"));
     }

@@ -28,7 +28,7 @@ use thiserror::Error;
 pub use course::edited;
 pub use draw::{Range, Ranges};
 pub use embedded::{embedded, embedded_files, embedded_hints};
-pub use hints::{Hint, Hints};
+pub use hints::{Counted, Figure, Hint, Hints};
 
 /// Why a lab file cannot be used.
 #[derive(Debug, Error)]
@@ -126,6 +126,9 @@ pub enum ToleranceRule {
 
 /// The most devices of a case.
 pub const MAX_DEVICES: u32 = 8;
+
+/// The name of the case that [`LabSpec::with_counted`] adds.
+pub const COUNTED: &str = "part-2";
 
 /// One tested problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,6 +249,25 @@ impl LabSpec {
         let hidden = toml::Value::from(Group::Hidden.name());
         if let Some(toml::Value::Array(cases)) = file.get_mut("case") {
             cases.retain(|case| case.get("group") != Some(&hidden));
+        }
+        LabSpec::parse(&file.to_string(), &self.file)
+    }
+
+    /// The lab file with one more small case, [`COUNTED`], worth no points.
+    ///
+    /// # Errors
+    ///
+    /// [`LabSpecError::Invalid`] for parameters that the lab does not have, or if there is a case
+    /// of this name.
+    pub fn with_counted(&self, counted: &Counted) -> Result<LabSpec, LabSpecError> {
+        let mut file: toml::Table = self.text.parse().expect("a checked file is TOML");
+        if let Some(toml::Value::Array(cases)) = file.get_mut("case") {
+            let mut case = toml::Table::new();
+            case.insert("name".to_owned(), COUNTED.into());
+            case.insert("group".to_owned(), Group::Small.name().into());
+            case.insert("points".to_owned(), 0.into());
+            case.insert("params".to_owned(), counted.params.clone().into());
+            cases.push(case.into());
         }
         LabSpec::parse(&file.to_string(), &self.file)
     }

@@ -1,5 +1,6 @@
 //! The screen, at 80 columns and at other sizes, and the effects of saves and keys.
 
+mod counted;
 mod page;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ fn screen() -> Screen {
         needs_lab_flag: false,
         device: "emulated".to_owned(),
         hints: embedded_hints("wave2d").unwrap(),
+        yardstick: Yardstick::new(embedded("wave2d").unwrap(), &[]),
+        has_counted: false,
     })
 }
 
@@ -250,7 +253,7 @@ fn hints_and_counts_on_request() {
     assert_snapshot!("counts", sized(&screen, 80, 24));
     // In a pipe, everything is there.
     let block = screen.block(Look::PLAIN, 80).join("\n");
-    assert!(block.contains("next: ") && block.contains("hint 1") && block.contains("counts of"));
+    assert!(block.contains("next: ") && block.contains("hint 1") && block.contains("per update"));
     for _ in 0..9 {
         screen.hint();
     }

@@ -93,9 +93,15 @@ fn one_key_shows_everything_page_by_page() {
     let second = page(&screen);
     assert_snapshot!("second_page", second);
     // All that there is to say is on one of them.
-    let both = first + &second;
-    for said in ["(PTX line 44)", "0x3fa00000", "index 768, length 768"] {
-        assert!(both.contains(said), "{said}");
+    screen.all();
+    let all = first + &second + &page(&screen);
+    for said in [
+        "(PTX line 44)",
+        "0x3fa00000",
+        "index 768, length 768",
+        "  resumed ",
+    ] {
+        assert!(all.contains(said), "{said}");
     }
     screen.all();
     assert_eq!(page(&screen), short);
@@ -105,7 +111,7 @@ fn one_key_shows_everything_page_by_page() {
     assert!(!page(&screen).contains("page 1"));
     // In a high window there is one page.
     screen.all();
-    assert!(sized(&screen, 80, 60).contains("waiting for a save; a shows what matters most"));
+    assert!(sized(&screen, 80, 99).contains("waiting for a save; a shows what matters most"));
     screen.all();
-    assert!(!sized(&screen, 80, 60).contains("matters most"));
+    assert!(!sized(&screen, 80, 99).contains("matters most"));
 }
