@@ -103,7 +103,7 @@ pub use check::{CheckError, Mismatch};
 pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::EmulatedDevice;
 pub use emulated_device::replayed::{Replay, WrongValue};
-pub use emulated_device::stores::Stored;
+pub use emulated_device::stores::{Stored, ThreadId};
 pub use error::Error;
 pub use generations::Needs;
 pub use info::{

@@ -79,6 +79,7 @@ fn diagnosis() -> Diagnosis {
         steps: None,
         after_steps: None,
         again: None,
+        stores: None,
     })
     .unwrap()
 }

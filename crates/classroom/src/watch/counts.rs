@@ -172,8 +172,8 @@ pub fn of_all(report: &GradeReport, look: Look) -> Vec<String> {
     if counted.is_empty() {
         return Vec::new();
     }
-    let cases = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
-    let table = COUNTS.iter().fold(cases, |table, (name, header)| {
+    let named = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
+    let table = COUNTS.iter().fold(named, |table, (name, header)| {
         table.right(header, |case| {
             let number = case.counts.get(*name);
             Some(number.map_or_else(|| "-".to_owned(), |&number| grouped(number)))

@@ -4,9 +4,9 @@ use page::escape;
 use terminal::look::Look;
 
 use super::compiler::Errors;
-use super::excerpt;
 use super::lines::{names, wrapped};
 use super::sheet::{Rank, Sheet};
+use super::{excerpt, map};
 use crate::report::figures;
 use grading::diagnose::Pattern;
 use grading::diagnose::text::{About, sentences};
@@ -85,6 +85,9 @@ impl Alike<'_> {
             let lines = wrapped(&line, &" ".repeat(indent), indent + 2, columns);
             sheet.add(rank, lines);
         }
+        if let Some(diagnosis) = &failing.diagnosis {
+            map::add(sheet, diagnosis, look, columns);
+        }
     }
 
     fn heading(&self, look: Look, columns: usize) -> Vec<String> {
@@ -139,19 +142,24 @@ fn explained(failing: &Failure, detail: Detail) -> Vec<(Rank, String)> {
         && failing.device.is_none()
         && failing.sample.is_none_or(|sample| sample == 0)
     {
-        let sentences = sentences(diagnosis, is_whole).into_iter();
-        let ranked = |(about, line): (About<'_>, String)| {
+        let mut ranked = Vec::new();
+        for (about, sentence) in sentences(diagnosis, is_whole) {
             let rank = match about {
                 About::Extent => Rank::Event,
                 About::First => Rank::Place,
-                // How many cells it is about is said before.
+                // The extent says it.
+                About::Pattern(Pattern::Unwritten { .. }) if !is_whole => continue,
                 About::Pattern(Pattern::Unwritten { .. } | Pattern::OneFieldOnly { .. })
                 | About::Step => Rank::Detail,
                 About::Pattern(_) => Rank::Remedy,
             };
-            (rank, escape::line(&line))
-        };
-        return sentences.map(ranked).collect();
+            ranked.push((rank, escape::line(&sentence)));
+            if about == About::First {
+                let writer = diagnosis.map.as_ref().and_then(map::writer);
+                ranked.extend(writer.map(|writer| (Rank::Place, writer)));
+            }
+        }
+        return ranked;
     }
     let said: Vec<String> = match &failing.sanitizer {
         // The first line names the case and the kernel, as do the heading and a later line.

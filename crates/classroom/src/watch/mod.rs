@@ -7,6 +7,7 @@
 //! | [`screen`]   | the state as lines of text                                               |
 //! | `sheet`      | lines with ranks, as many as a window has room for                       |
 //! | `failure`    | a failure: which cases, the event, its lines                             |
+//! | `map`        | the map of a wrong field, in characters                                  |
 //! | `compiler`   | a compiler's message, its code cropped around the caret                  |
 //! | `change`     | a verdict beside the one before                                          |
 //! | `counts`     | counts per update, beside the save before and the handout                |
@@ -22,6 +23,7 @@ mod excerpt;
 mod failure;
 mod keyboard;
 mod lines;
+mod map;
 mod next_step;
 pub mod screen;
 mod session;

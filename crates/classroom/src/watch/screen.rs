@@ -161,7 +161,7 @@ impl Screen {
     /// Whether the counts are shown without the case that the handout counts, though there is one.
     pub fn lacks_counts(&self) -> bool {
         let report = self.verdict.as_ref().map(|verdict| &verdict.report);
-        let has_it = |report: &GradeReport| report.cases.iter().any(|case| case.name == COUNTED);
+        let has_it = |given: &GradeReport| given.cases.iter().any(|case| case.name == COUNTED);
         self.with_counts && self.subject.has_counted && report.is_some_and(|it| !has_it(it))
     }
 

@@ -12,6 +12,9 @@ pub type AfterSteps<'e> = dyn Fn(u64) -> Option<NamedBuffers> + 'e;
 /// The submission's outputs after fewer steps or launches; or why they are not known.
 pub type Rerun<'e> = dyn Fn(u64) -> Result<NamedBuffers, String> + 'e;
 
+/// The thread that stored each cell of an output last; `None` where that is not known.
+pub type Stored<'e> = dyn Fn(&str) -> Option<Vec<Option<device::Stored>>> + 'e;
+
 /// How a part of the submission's plan is run again.
 #[derive(Clone, Copy)]
 pub enum Again<'e> {
@@ -49,4 +52,6 @@ pub struct Evidence<'e> {
     pub after_steps: Option<&'e AfterSteps<'e>>,
     /// How to run a part of it again.
     pub again: Option<Again<'e>>,
+    /// The threads that stored the cells of an output, where a device can tell.
+    pub stores: Option<&'e Stored<'e>>,
 }

@@ -33,6 +33,9 @@ pub struct Diagnosis {
     pub first_wrong_step: Option<FirstWrongStep>,
     /// A picture.
     pub heat_map: Option<HeatMap>,
+    /// A small map in characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<CellMap>,
 }
 
 /// An axis of a field.
@@ -126,4 +129,52 @@ pub struct HeatMap {
     pub pixels_per_cell: u32,
     /// A PNG file, in Base64.
     pub png_base64: String,
+}
+
+/// A small map of a wrong field, in characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellMap {
+    /// Its title: `u1`, `u at z = 7`.
+    pub shows: String,
+    /// Cells along the first axis in a character: it shows the worst of them.
+    pub cells_per_column: u64,
+    /// Cells along the second axis in a character.
+    pub cells_per_row: u64,
+    /// A line for each row, the first axis to the right: `.` right, `#` wrong, `_` never written.
+    pub lines: Vec<String>,
+    /// The characters of a line before which another block begins, where blocks have the field in
+    /// rectangles that are large enough to be seen.
+    pub block_columns: Vec<u64>,
+    /// The lines before which another block begins.
+    pub block_rows: Vec<u64>,
+    /// Column and row of the character with the first wrong cell.
+    pub first: [u64; 2],
+    /// The thread that stored that cell.
+    pub writer: Writer,
+}
+
+impl CellMap {
+    /// A right cell.
+    pub const RIGHT: char = '.';
+    /// A wrong one.
+    pub const WRONG: char = '#';
+    /// One that nothing wrote.
+    pub const UNWRITTEN: char = '_';
+}
+
+/// The thread that a cell has its value from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Writer {
+    /// It is not known: a GPU does not say.
+    Unknown,
+    /// No thread stored it.
+    Nobody,
+    /// This one stored it last.
+    Thread {
+        /// Its launch, counted from 1.
+        launch: u64,
+        /// Its place: `block (1, 0, 0), thread (31, 0, 0)`.
+        thread: String,
+    },
 }

@@ -14,7 +14,9 @@
 //! | `whole_field`  | the field as a whole: a copy, another step, another field |
 //! | `timestep`     | the step at which it first goes wrong                     |
 //! | `heat_map`     | the picture                                               |
+//! | `cell_map`     | the small map in characters                               |
 
+mod cell_map;
 mod evidence;
 mod field;
 pub mod finding;
@@ -28,8 +30,11 @@ mod timestep;
 pub mod truncation;
 mod whole_field;
 
+pub use cell_map::Stores;
 pub use evidence::{AfterSteps, Again, Evidence};
-pub use finding::{Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, WrongCell};
+pub use finding::{
+    Axis, Cell, CellMap, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Writer, WrongCell,
+};
 pub use heat_map::LEGEND;
 pub use pattern::Pattern;
 
@@ -45,7 +50,10 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     let first = worst.first_wrong()?;
     let mut patterns = whole_field::patterns(evidence, &fields, worst);
     let (mut first_wrong_step, mut places_after_step) = (None, None);
+    let stores = evidence.stores.and_then(|stores| stores(worst.name));
+    let stores = stores.as_deref();
     let mut heat_map = heat_map::draw(worst, None);
+    let mut map = cell_map::draw(worst, stores, None);
     // For a field of another problem, step and place say nothing.
     if !patterns.iter().any(is_of_the_whole) {
         let (step, early) = timestep::first_wrong(evidence);
@@ -67,7 +75,11 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
             }
             None => patterns.extend(location::patterns(worst)),
         }
-        heat_map = heat_map::draw(early_worst.unwrap_or(worst), places_after_step);
+        let shown = early_worst.unwrap_or(worst);
+        heat_map = heat_map::draw(shown, places_after_step);
+        // A field's threads are those of another field only by chance.
+        let of_it = stores.filter(|_| shown.name == worst.name);
+        map = cell_map::draw(shown, of_it, places_after_step);
         first_wrong_step = step;
     }
     Some(Diagnosis {
@@ -83,6 +95,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
         places_after_step,
         first_wrong_step,
         heat_map,
+        map,
     })
 }
 

@@ -80,6 +80,7 @@ impl Planted {
             steps,
             after_steps,
             again,
+            stores: None,
         })
     }
 
@@ -354,6 +355,7 @@ proptest! {
             steps: Some(steps),
             after_steps: Some(&|step| Some(at_step(step))),
             again: None,
+            stores: None,
         });
         prop_assert_eq!(diagnosis.unwrap().patterns, vec![Pattern::OtherStep { behind }]);
     }
@@ -455,6 +457,7 @@ fn single_precision_in_between() {
         steps: None,
         after_steps: None,
         again: None,
+        stores: None,
     });
     let reduced = [Pattern::ReducedPrecision { mantissa_bits: 24 }];
     assert_eq!(diagnosis.unwrap().patterns, reduced);
@@ -479,6 +482,7 @@ fn what_is_allowed_is_not_wrong_and_what_is_not_finite_is() {
             steps: None,
             after_steps: None,
             again: None,
+            stores: None,
         })
         .unwrap()
     };
@@ -618,6 +622,7 @@ fn the_nearest_other_step_is_named() {
         steps: Some(10),
         after_steps: Some(&|step| Some(at_step(step))),
         again: None,
+        stores: None,
     });
     let behind = -1;
     assert_eq!(diagnosis.unwrap().patterns, [Pattern::OtherStep { behind }]);
@@ -733,6 +738,7 @@ fn missing_launches_are_not_a_wrong_launch() {
             steps: Some(last),
             after_steps: Some(&|step| Some(after(step))),
             again: Some(Again::Launches { count, run: &run }),
+            stores: None,
         });
         let lines = text::lines(&diagnosis.unwrap());
         lines[2..].join("\n")

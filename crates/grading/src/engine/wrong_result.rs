@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use device::NamedBuffers;
+use device::{DeviceKind, EmulatedDevice, NamedBuffers, Stored};
 use lab::CaseParams;
 use lab::Cpu;
 use plan::Plan;
@@ -16,6 +16,9 @@ use device::check::Expected;
 
 /// Larger cases are not run again to find the step at which they go wrong.
 const MAX_UPDATES_AGAIN: u64 = 1 << 27;
+
+/// Larger cases are not run again to see who stored each cell.
+const MAX_UPDATES_OF_MAP: u64 = 1 << 22;
 
 impl CaseWork<'_> {
     /// The diagnosis of a wrong result.
@@ -48,7 +51,9 @@ impl CaseWork<'_> {
             // Or the reason why not.
             _ => Again::Steps(&run_steps),
         };
-        let is_quick = of.case.work().updates <= MAX_UPDATES_AGAIN;
+        let stores = |output: &str| self.stores(of, output);
+        let updates = of.case.work().updates;
+        let is_quick = updates <= MAX_UPDATES_AGAIN;
         diagnose(&Evidence {
             axes: &axes,
             expected: &expected.outputs,
@@ -59,6 +64,7 @@ impl CaseWork<'_> {
             steps,
             after_steps: is_quick.then_some(&after_steps),
             again: is_quick.then(again),
+            stores: (updates <= MAX_UPDATES_OF_MAP).then_some(&stores),
         })
     }
 
@@ -70,6 +76,19 @@ impl CaseWork<'_> {
         let case = self.setup.lab_spec.lab.case(&params).ok()?;
         let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress);
         reference.ok()
+    }
+
+    /// The threads that stored an output's elements, where the device sees each store.
+    fn stores(&self, of: &SampleInputs, output: &str) -> Option<Vec<Option<Stored>>> {
+        let Subject { module, plan } = self.setup.subject;
+        match self.setup.device.info().kind {
+            DeviceKind::Cuda => None,
+            // The map is the better for it, and can do without.
+            DeviceKind::Emulated => {
+                let device = EmulatedDevice::default();
+                device.stores(module, plan, &of.inputs, output).ok()
+            }
+        }
     }
 
     /// The outputs of this part of the submission's plan.

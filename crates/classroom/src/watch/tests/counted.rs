@@ -44,9 +44,9 @@ fn counted(per_element: u64, failing: Option<Failure>) -> GradeReport {
         .into();
     graded.cases.push(case);
     if let Some(failure) = failing {
-        for case in &mut graded.cases {
-            case.status = Outcome::Failed(failure.clone());
-            case.counts = BTreeMap::new();
+        for failed in &mut graded.cases {
+            failed.status = Outcome::Failed(failure.clone());
+            failed.counts = BTreeMap::new();
         }
     }
     graded.with_totals()

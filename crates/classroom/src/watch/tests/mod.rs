@@ -1,6 +1,7 @@
 //! The screen, at 80 columns and at other sizes, and the effects of saves and keys.
 
 mod counted;
+mod mapped;
 mod page;
 
 use std::collections::BTreeMap;
@@ -164,6 +165,7 @@ fn wrong() -> Failure {
         steps: None,
         after_steps: None,
         again: None,
+        stores: None,
     });
     Failure::new(Kind::WrongResult, "u1 is wrong").with_diagnosis(found.expect("it is wrong"))
 }

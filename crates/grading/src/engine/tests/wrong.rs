@@ -3,6 +3,7 @@
 use device::{EmulatedDevice, Options as EmulatorOptions};
 
 use super::*;
+use crate::diagnose::Writer;
 
 /// How the small case fails with this body.
 fn fails(body: &str) -> Failure {
@@ -58,6 +59,30 @@ fn cells_that_nothing_wrote_are_wrong() {
         "{}",
         lines[0]
     );
+}
+
+/// The emulated device sees each store, so a map knows the thread of the first wrong cell.
+#[test]
+fn the_thread_of_the_first_wrong_cell_is_known() {
+    let map = |body: &str| fails(body).diagnosis.unwrap().map.expect("a map");
+    // All wrong, and stored.
+    let stored = map("mov.f32 %f3, %f1;");
+    insta::assert_debug_snapshot!(stored.writer, @r#"
+    Thread {
+        launch: 1,
+        thread: "block (0, 0, 0), thread (0, 0, 0)",
+    }
+    "#);
+    // The first 100 of 37 x 5 are never written: two whole rows, and part of the third.
+    let unwritten = map(&format!("{SUM} setp.lt.u32 %p2, %r1, 100; @%p2 bra DONE;"));
+    assert_eq!(unwritten.writer, Writer::Nobody);
+    insta::assert_snapshot!(unwritten.lines.join("\n"), @"
+    _____________________________________
+    _____________________________________
+    __________________________...........
+    .....................................
+    .....................................
+    ");
 }
 
 #[test]
