@@ -101,9 +101,9 @@ pub mod validate;
 pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};
 pub use device_error::{DeviceError, DriverError};
-pub use emulated_device::EmulatedDevice;
 pub use emulated_device::replayed::{Replay, WrongValue};
-pub use emulated_device::stores::{Stored, ThreadId};
+pub use emulated_device::stores::Stored;
+pub use emulated_device::{EmulatedDevice, write_printed_by};
 pub use error::Error;
 pub use generations::Needs;
 pub use info::{
@@ -114,7 +114,8 @@ pub use module::Module;
 pub use preparation::{BufferPool, Buffers, Order, Preparation};
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
-    Multiprocessor, Options, ProgramFault, Sanitize, Schedule, SharedTraffic, parse_capability,
+    Location, Multiprocessor, Options, ProgramFault, Sanitize, Schedule, SharedTraffic, ThreadId,
+    parse_capability,
 };
 pub use ranked_device::RankedDevice;
 pub use replay::{Facts, Wish};

@@ -17,6 +17,8 @@ use terminal::{command_line, program};
 
 /// Does what the command line says, and ends the program with an exit code that says how it went.
 pub fn main() -> ExitCode {
+    // A kernel prints at any time, also while a bar is drawn.
+    device::write_printed_by(terminal::progress::print);
     program::main(|out| Cli::read()?.run(out))
 }
 

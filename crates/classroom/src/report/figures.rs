@@ -144,19 +144,29 @@ pub fn explanation(failing: &Failure) -> Vec<String> {
 /// The text that a submission printed, by what printed it: `launch.rs`, or kernels in a case. The
 /// same text in several cases is there once.
 pub fn printed(report: &GradeReport) -> Vec<(String, String)> {
+    let all = printed_in(report).into_iter();
+    all.map(|(cases, text)| (printer(&cases, usize::MAX), text))
+        .collect()
+}
+
+/// The text that a submission printed, with the cases in which kernels did; without cases, it is of
+/// `launch.rs`.
+pub fn printed_in(report: &GradeReport) -> Vec<(Vec<String>, String)> {
     let lines = |text: &str| escape::plain(text.trim_end());
-    let recorder = (!report.printed.is_empty()).then(|| {
-        let text = lines(&report.printed);
-        ("launch.rs printed".to_owned(), text)
-    });
+    let of_launch = !report.printed.is_empty();
+    let recorder = of_launch.then(|| (Vec::new(), lines(&report.printed)));
     let cases = report.cases.iter().filter(|case| !case.printed.is_empty());
-    let cases = grouped(cases.map(|case| (lines(&case.printed), escape::line(&case.name))))
-        .into_iter()
-        .map(|(text, names)| {
-            let names = names.join(", ");
-            (format!("kernels printed in {names}"), text)
-        });
-    recorder.into_iter().chain(cases).collect()
+    let by_text = grouped(cases.map(|case| (lines(&case.printed), escape::line(&case.name))));
+    let of_cases = by_text.into_iter().map(|(text, names)| (names, text));
+    recorder.into_iter().chain(of_cases).collect()
+}
+
+/// The words for who printed a text, with the names of at most this number of cases.
+pub fn printer(cases: &[String], most: usize) -> String {
+    match cases {
+        [] => "launch.rs printed".to_owned(),
+        _ => format!("kernels printed in {}", crate::watch::names(cases, most)),
+    }
 }
 
 /// `global sectors of odd-37x53`.

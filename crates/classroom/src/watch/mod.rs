@@ -12,6 +12,7 @@
 //! | `change`     | a verdict beside the one before                                          |
 //! | `counts`     | counts per update, beside the save before and the handout                |
 //! | `next_step`  | what to do about a failure, or when all is right                         |
+//! | `prints`     | the text that a submission printed                                       |
 //! | `excerpt`    | the source lines that a message names                                    |
 //! | `lines`      | text in lines of a width                                                 |
 //! | `keyboard`   | single keys of the terminal, its state given back, its size              |
@@ -25,6 +26,7 @@ mod keyboard;
 mod lines;
 mod map;
 mod next_step;
+mod prints;
 pub mod screen;
 mod session;
 mod sheet;
@@ -62,6 +64,7 @@ use grading::pack::Authors;
 use grading::report::GradeReport;
 use grading::worker::{self, Deadlines, WorkerEnd};
 use keyboard::{Keyboard, size};
+pub(crate) use lines::names;
 use screen::Screen;
 use session::{Action, Session};
 use subject::{Files, Subject};

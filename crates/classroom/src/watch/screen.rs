@@ -12,6 +12,7 @@ use super::counts::{self, Before};
 use super::failure::{Detail, different, first};
 use super::lines::{self, command, cut, names, wrapped};
 use super::next_step::{NextStep, after};
+use super::prints;
 use super::sheet::{Rank, Sheet};
 use super::subject::{Files, Subject};
 use crate::report::figures;
@@ -208,6 +209,7 @@ impl Screen {
                 first.explain(&mut sheet, detail, look, columns);
                 first.show_source(&mut sheet, &verdict.files, look, columns);
             }
+            prints::add(&mut sheet, &verdict.report, detail, look, columns);
             self.end(&mut sheet, verdict, look, columns);
         }
         self.say_trouble(&mut sheet, look, columns);
@@ -223,6 +225,7 @@ impl Screen {
                 failure.explain(&mut sheet, Detail::Whole, look, columns);
                 failure.show_source(&mut sheet, &verdict.files, look, columns);
             }
+            prints::add(&mut sheet, &verdict.report, Detail::Whole, look, columns);
             self.end(&mut sheet, verdict, look, columns);
             sheet.blank();
             sheet.add(Rank::Detail, counts::of_all(&verdict.report, look));

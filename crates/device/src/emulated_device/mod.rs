@@ -6,7 +6,7 @@ mod session;
 pub mod stores;
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx_emu::{DeviceLimits, Options, Printed, Schedule, Undo};
 use replay::Wish;
@@ -22,6 +22,22 @@ use plan::Plan;
 use ranks::Link;
 use replayed::{Replay, Replays, WrongValue};
 use session::EmulatedSession;
+
+/// Writes the text of a launch, where it is not kept.
+static WRITER: OnceLock<fn(&str)> = OnceLock::new();
+
+/// From now on, the text that kernels print on emulated devices is given to `write` after each
+/// launch, unless it is kept: a program that draws on the terminal has its own way to write there.
+/// The first call counts.
+pub fn write_printed_by(write: fn(&str)) {
+    // Another has been chosen before, and does the same for this program.
+    let _ = WRITER.set(write);
+}
+
+fn to_stdout(text: &str) {
+    // A reader that is gone misses nothing.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
 
 /// The PTX interpreter as a device. Its limits are those of compute capability 9.0, or of the one
 /// that it is given: [`EmulatedDevice::with_capability`].
@@ -81,7 +97,7 @@ impl EmulatedDevice {
     }
 
     /// Keeps what kernels print for [`Device::take_printed`]. Otherwise it goes to standard output
-    /// after each launch, as a GPU's driver writes it.
+    /// after each launch, as a GPU's driver writes it, or to [`write_printed_by`].
     pub fn keeping_printed(mut self) -> EmulatedDevice {
         self.printed = Some(Mutex::default());
         self
@@ -98,8 +114,8 @@ impl EmulatedDevice {
             } else {
                 ""
             };
-            // A reader that is gone misses nothing.
-            let _ = std::io::stdout().write_all((printed.text + end).as_bytes());
+            let write = WRITER.get().copied().unwrap_or(to_stdout);
+            write(&(printed.text + end));
             return;
         };
         kept.lock()

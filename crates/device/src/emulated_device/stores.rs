@@ -1,6 +1,6 @@
 //! Which thread stores which element of a result.
 
-pub use ptx_emu::ThreadId;
+use ptx_emu::ThreadId;
 
 use super::EmulatedDevice;
 use super::session::EmulatedSession;

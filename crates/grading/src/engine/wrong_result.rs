@@ -85,7 +85,8 @@ impl CaseWork<'_> {
             DeviceKind::Cuda => None,
             // The map is the better for it, and can do without.
             DeviceKind::Emulated => {
-                let device = EmulatedDevice::default();
+                // Its text was shown; a worker's standard output is not for it.
+                let device = EmulatedDevice::default().keeping_printed();
                 device.stores(module, plan, &of.inputs, output).ok()
             }
         }

@@ -3,9 +3,9 @@
 mod screen;
 
 use std::fmt::Write;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{
@@ -49,6 +49,35 @@ const FRAMES_PER_S: u8 = 20;
 /// itself.
 pub fn aside<T>(write: impl FnOnce() -> T) -> T {
     SHOWN.suspend(write)
+}
+
+/// How many bars are on the screen, or will be with their next step.
+static BARS: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes text that belongs to no report to standard output, such as what a kernel prints, with all
+/// bars out of the way.
+pub fn print(text: &str) {
+    let mut stdout = std::io::stdout();
+    if stdout.is_terminal() && !SHOWN.is_hidden() {
+        let has_bars = BARS.load(Ordering::Relaxed) > 0;
+        SHOWN.suspend(|| write_beside(&mut stdout, text, has_bars));
+    } else {
+        // A reader that is gone misses nothing.
+        let _ = stdout.write_all(text.as_bytes());
+    }
+}
+
+/// Writes the text. Where a bar is drawn next, it ends its line first: a bar clears the line that
+/// it is drawn in.
+fn write_beside(out: &mut impl std::io::Write, text: &str, has_bars: bool) {
+    let end = if has_bars && !text.ends_with('\n') {
+        "\n"
+    } else {
+        ""
+    };
+    let _ = out
+        .write_all((text.to_owned() + end).as_bytes())
+        .and_then(|()| out.flush());
 }
 
 /// Work that is done sooner than this shows no bar.
@@ -99,6 +128,7 @@ impl Bar {
             .with_style(style("{spinner} {msg}  {elapsed}").tick_chars(ticks))
             .with_message(shown(&label.into(), BESIDE_SPINNER));
         bar.enable_steady_tick(Duration::from_millis(100));
+        BARS.fetch_add(1, Ordering::Relaxed);
         Bar {
             bar,
             began: Instant::now(),
@@ -109,6 +139,7 @@ impl Bar {
     fn show(&self) {
         if !self.is_shown.swap(true, Ordering::Relaxed) {
             SHOWN.add(self.bar.clone());
+            BARS.fetch_add(1, Ordering::Relaxed);
             // The time that is left gets shorter between two steps too.
             self.bar.enable_steady_tick(Duration::from_millis(500));
         }
@@ -187,5 +218,91 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
         SHOWN.remove(&self.bar);
+        if *self.is_shown.get_mut() {
+            BARS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal, and what is written to it by bars and others.
+    #[derive(Debug, Clone, Default)]
+    struct Written(Arc<Mutex<String>>);
+
+    impl Written {
+        fn add(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+    }
+
+    impl TermLike for Written {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> std::io::Result<()> {
+            self.add(text)?;
+            self.add("\n")
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.add(text.trim_end_matches(' '))
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            self.add("<clear>")
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl std::io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.add(std::str::from_utf8(bytes).unwrap())?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn text_does_not_land_on_a_bar() {
+        let terminal = Written::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let shown = MultiProgress::with_draw_target(target);
+        let bar = shown.add(ProgressBar::new(2).with_style(style("<{pos} of {len}>")));
+        bar.inc(1);
+        bar.tick();
+        let mut out = terminal.clone();
+        shown.suspend(|| write_beside(&mut out, "left = 3", true));
+        let written = terminal.0.lock().unwrap().clone();
+        // The bar is cleared, the text has a line of its own, and the bar is drawn again.
+        assert!(
+            written.ends_with("<1 of 2><clear>left = 3\n<1 of 2>"),
+            "{written}"
+        );
+        let mut alone = Vec::new();
+        write_beside(&mut alone, "a", false);
+        write_beside(&mut alone, "b\n", true);
+        assert_eq!(alone, b"ab\n");
     }
 }

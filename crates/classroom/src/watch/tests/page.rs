@@ -115,3 +115,29 @@ fn one_key_shows_everything_page_by_page() {
     screen.all();
     assert!(!sized(&screen, 80, 99).contains("matters most"));
 }
+
+#[test]
+fn printed_text_is_shown_and_stays_with_the_points() {
+    let mut graded = report(&[("one-step", race())]);
+    graded.printed = "BLOCK = (32, 8)\n".to_owned();
+    let lines: Vec<String> = (0..20)
+        .map(|x| format!("left = {x}\tu = 0.5\x1b[2J"))
+        .collect();
+    for case in &mut graded.cases {
+        case.printed = lines.join("\n");
+    }
+    let screen = shown([graded]);
+    let text = page(&screen);
+    assert!(
+        text.contains("BLOCK = (32, 8)") && text.contains("left = 2 "),
+        "{text}"
+    );
+    assert!(
+        text.contains("earlier store at") && text.contains("next: "),
+        "{text}"
+    );
+    assert_snapshot!(text);
+    // A pipe has room for all of it.
+    let block = screen.block(Look::PLAIN, 80).join("\n");
+    assert!(block.contains("left = 19 ") && !block.contains('\x1b'));
+}
