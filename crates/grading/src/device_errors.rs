@@ -2,11 +2,11 @@
 
 use device::Error;
 use device::module::ModuleError;
-use device::{DeviceError, DriverError, Fault, FaultKind, ProgramFault};
+use device::{DeviceError, DriverError, Fault, FaultKind, Location, ProgramFault};
 use exit::ErrorKind;
 use forge::Place;
 
-use crate::outcome::{Failure, Kind, NoResult, Panic};
+use crate::outcome::{Failure, Kind, Memory, NoResult, Panic};
 
 /// How a submission fails that met this error, or, where it may be right elsewhere, what kept that
 /// from being decided. Another submission need not meet what this one does: it never takes points
@@ -31,6 +31,7 @@ impl From<Error> for NoResult {
                         FaultKind::Assertion { .. } => Some(Panic::Told),
                         _ => None,
                     };
+                    failure.memory = memory(&program.kind);
                     let failure = failure.with_places(places(program));
                     return failure.with_sanitizer(message).into();
                 }
@@ -114,6 +115,22 @@ fn of_program(kind: &FaultKind) -> Kind {
         FaultKind::FuelExhausted { .. } | FaultKind::BlocksWait { .. } => Kind::Deadline,
         _ => Kind::KernelFault,
     }
+}
+
+/// The memory of a race, and of accesses to what a copy has under way.
+fn memory(kind: &FaultKind) -> Option<Memory> {
+    let location = match kind {
+        FaultKind::Race { location, .. }
+        | FaultKind::StaleReadOnlyLoad { location, .. }
+        | FaultKind::CopyUnderWay { location, .. }
+        | FaultKind::CopyNotAwaited { location, .. }
+        | FaultKind::MissingProxyFence { location, .. } => location,
+        _ => return None,
+    };
+    Some(match location {
+        Location::Buffer { .. } => Memory::Global,
+        Location::Shared { .. } => Memory::Shared,
+    })
 }
 
 #[cfg(test)]

@@ -179,6 +179,9 @@ pub struct Failure {
     /// The diagnosis of the wrong values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Box<Diagnosis>>,
+    /// Of a race on the emulated device, or of what it says like one: the memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// Of a panic in a kernel, on the emulated device: whether the message says which it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panic: Option<Panic>,
@@ -186,6 +189,16 @@ pub struct Failure {
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub knew_hidden: bool,
+}
+
+/// A memory that threads share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory {
+    /// A buffer: between blocks, only the end of a launch orders accesses.
+    Global,
+    /// The block's own, or that of its cluster: a barrier orders accesses.
+    Shared,
 }
 
 /// Whether a panic says which it is.
@@ -210,6 +223,7 @@ impl Failure {
             places: Vec::new(),
             sample: None,
             diagnosis: None,
+            memory: None,
             panic: None,
             knew_hidden: false,
         }

@@ -2,7 +2,7 @@
 
 use super::subject::Subject;
 use grading::diagnose::{Diagnosis, Pattern};
-use grading::outcome::{Category, Failure, Kind};
+use grading::outcome::{Category, Failure, Kind, Memory};
 use grading::report::GradeReport;
 use terminal::command_line::quoted;
 
@@ -61,10 +61,19 @@ fn about(failing: &Failure) -> &'static str {
         Kind::UninitializedRead => {
             "write this value before it is read: scratch buffers and shared memory hold nothing at first"
         }
-        Kind::Race => {
-            "order the two accesses: within a block by a barrier (thread::sync_threads()), between blocks by a launch of its own \
-             or another buffer"
-        }
+        Kind::Race => match failing.memory {
+            Some(Memory::Shared) => {
+                "put a barrier between the two accesses: thread::sync_threads(), which every thread of the block must reach"
+            }
+            Some(Memory::Global) => {
+                "give each element one thread that writes it, and write to another buffer than is read, or in a launch of its own: a \
+                 barrier orders only the threads of one block"
+            }
+            None => {
+                "order the two accesses: within a block by a barrier (thread::sync_threads()), between blocks by a launch of its \
+                 own or another buffer"
+            }
+        },
         Kind::Barrier => {
             "let every thread of the block reach this barrier: no `return` before it, and no branch around it that only some take"
         }
@@ -99,11 +108,24 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
     // wrong says little of where to look.
     let is_step = |pattern: &&Pattern| matches!(pattern, Pattern::OtherStep { .. });
     let says_where = |pattern: &&Pattern| !matches!(pattern, Pattern::OneFieldOnly { .. });
+    let has = |is: fn(&Pattern) -> bool| patterns.iter().any(is);
+    if has(|it| matches!(it, Pattern::Unwritten { .. })) {
+        return unwritten(patterns);
+    }
+    let is_unchanged = |it: &Pattern| {
+        matches!(
+            it,
+            Pattern::CopyOfInput {
+                others_computed: false,
+                ..
+            }
+        )
+    };
     let step = patterns.iter().find(is_step);
+    if step.is_some() && has(is_unchanged) {
+        return "nothing is computed yet: look at what the kernel stores first, then at the buffer that launch.rs returns";
+    }
     match step.or_else(|| patterns.iter().find(says_where)) {
-        Some(Pattern::Unwritten { .. }) => {
-            "let some thread write every cell: count the grid's threads, and write down the cells of one thread"
-        }
         Some(Pattern::AllZeros | Pattern::CopyOfInput { .. }) => {
             "follow the output in launch.rs: which launch writes this buffer, and is it the one that is returned?"
         }
@@ -132,10 +154,32 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
         Some(Pattern::SignOfZero | Pattern::RoundingOnly { .. }) => {
             "compute in the order of the given functions, without mul_add: equal means equal to the last bit"
         }
-        Some(Pattern::FewCells { .. } | Pattern::OneFieldOnly { .. }) | None => {
+        Some(
+            Pattern::FewCells { .. } | Pattern::OneFieldOnly { .. } | Pattern::Unwritten { .. },
+        )
+        | None => {
             "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?"
         }
     }
+}
+
+/// The step after cells that nothing wrote, by where they are.
+fn unwritten(patterns: &[Pattern]) -> &'static str {
+    let place = patterns.iter().find_map(|pattern| match pattern {
+        Pattern::BorderOnly { .. } => Some(
+            "write the walls too: nothing is in a new buffer, so each launch stores the border's cells, or a copy brings them before",
+        ),
+        Pattern::LastPartialTile { .. } => Some(
+            "let the last block be there: round the number of blocks up, and let its threads past the end do nothing",
+        ),
+        Pattern::TileSeams { .. } | Pattern::Band { .. } => Some(
+            "look at where two blocks meet: the cells between them belong to neither",
+        ),
+        _ => None,
+    });
+    place.unwrap_or(
+        "let some thread write every cell: count the grid's threads, and write down the cells of one thread",
+    )
 }
 
 /// Commands that show more of a failure.
@@ -223,6 +267,49 @@ mod tests {
         named.sort_unstable();
         labs.sort_unstable();
         assert_eq!(named, labs);
+    }
+
+    fn with_patterns(patterns: Vec<Pattern>) -> &'static str {
+        // Its own patterns are of no matter here.
+        let mut diagnosis = crate::watch::tests::diagnosis();
+        diagnosis.patterns = patterns;
+        wrong(Some(&diagnosis))
+    }
+
+    #[test]
+    fn the_step_follows_the_memory_and_the_pattern() {
+        let mut race = Failure::new(Kind::Race, "x");
+        let mut of = |memory| {
+            race.memory = memory;
+            about(&race)
+        };
+        let [shared, global] = [Memory::Shared, Memory::Global].map(|memory| of(Some(memory)));
+        assert!(shared.starts_with("put a barrier") && !shared.contains("buffer"));
+        assert!(global.contains("another buffer") && !global.contains("sync_threads"));
+
+        let unwritten = || Pattern::Unwritten { cells: 9 };
+        let border = Pattern::BorderOnly {
+            sides: vec!["x = 0".to_owned()],
+            depth: 1,
+        };
+        let last = Pattern::LastPartialTile {
+            axis: "x".to_owned(),
+            from: 96,
+            extent: 97,
+        };
+        let copy = |others_computed| Pattern::CopyOfInput {
+            input: "u".to_owned(),
+            others_computed,
+        };
+        let behind = || Pattern::OtherStep { behind: 1 };
+        let steps = [
+            vec![unwritten()],
+            vec![unwritten(), border],
+            vec![unwritten(), last],
+            vec![copy(false), behind()],
+            vec![copy(true), behind()],
+        ];
+        insta::assert_snapshot!(steps.map(with_patterns).join("\n"));
     }
 
     #[test]

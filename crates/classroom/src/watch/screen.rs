@@ -252,7 +252,7 @@ impl Screen {
             next(&step, sheet, look, columns);
         }
         sheet.blank();
-        sheet.add(Rank::Asked, self.shown_hints(look, columns));
+        self.add_hints(sheet, look, columns);
         if self.with_counts {
             sheet.blank();
             let yardstick = &self.subject.yardstick;
@@ -394,11 +394,13 @@ impl Screen {
         let report = self.verdict.as_ref().map(|verdict| &verdict.report);
         let hints = self.subject.hints;
         report.and_then(first).map_or_else(Vec::new, |failure| {
-            hints.about(failure.failing.kind, &failure.names[0])
+            hints.about(failure.failing, &failure.names[0])
         })
     }
 
-    fn shown_hints(&self, look: Look, columns: usize) -> Vec<String> {
+    /// Adds the hints that were asked for.
+    fn add_hints(&self, sheet: &mut Sheet, look: Look, columns: usize) {
+        let caution = |lines: Vec<String>| painted(lines, |line| look.caution(line));
         let fitting = self.fitting();
         let readme = format!("labs/{}/README.md has more", self.subject.lab);
         if self.hints > 0 && fitting.is_empty() {
@@ -411,20 +413,21 @@ impl Screen {
             } else {
                 format!("no hint for this; {readme}")
             };
-            return painted(wrapped(&text, "  ", 4, columns), |line| look.caution(line));
+            sheet.add(Rank::Asked, caution(wrapped(&text, "  ", 4, columns)));
+            return;
         }
         let of = fitting.len();
-        let shown = fitting.iter().take(self.hints).enumerate();
-        let mut lines: Vec<String> = shown
-            .flat_map(|(index, hint)| {
-                let label = format!("  hint {} of {of}: ", index + 1);
-                wrapped(&hint.text, &label, 4, columns)
-            })
-            .collect();
-        if self.hints > 0 && self.hints >= of {
-            lines.push(cut(&format!("  no more hints; {readme}"), columns));
+        for (index, hint) in fitting.iter().take(self.hints).enumerate() {
+            let label = format!("  hint {} of {of}: ", index + 1);
+            sheet.add(
+                Rank::Asked,
+                caution(wrapped(&hint.text, &label, 4, columns)),
+            );
         }
-        painted(lines, |line| look.caution(line))
+        if self.hints > 0 && self.hints >= of {
+            let no_more = cut(&format!("  no more hints; {readme}"), columns);
+            sheet.add(Rank::Detail, vec![look.caution(&no_more)]);
+        }
     }
 }
 

@@ -139,6 +139,50 @@ pub enum Pattern {
     },
 }
 
+impl Pattern {
+    /// The codes of all patterns.
+    pub const CODES: [&'static str; 16] = [
+        "unwritten",
+        "all_zeros",
+        "copy_of_input",
+        "swapped_fields",
+        "other_step",
+        "one_field_only",
+        "few_cells",
+        "border_only",
+        "last_partial_tile",
+        "tile_seams",
+        "band",
+        "transposed",
+        "shifted",
+        "reduced_precision",
+        "sign_of_zero",
+        "rounding_only",
+    ];
+
+    /// The stable code, as in `report.json`.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Pattern::Unwritten { .. } => "unwritten",
+            Pattern::AllZeros => "all_zeros",
+            Pattern::CopyOfInput { .. } => "copy_of_input",
+            Pattern::SwappedFields { .. } => "swapped_fields",
+            Pattern::OtherStep { .. } => "other_step",
+            Pattern::OneFieldOnly { .. } => "one_field_only",
+            Pattern::FewCells { .. } => "few_cells",
+            Pattern::BorderOnly { .. } => "border_only",
+            Pattern::LastPartialTile { .. } => "last_partial_tile",
+            Pattern::TileSeams { .. } => "tile_seams",
+            Pattern::Band { .. } => "band",
+            Pattern::Transposed { .. } => "transposed",
+            Pattern::Shifted { .. } => "shifted",
+            Pattern::ReducedPrecision { .. } => "reduced_precision",
+            Pattern::SignOfZero => "sign_of_zero",
+            Pattern::RoundingOnly { .. } => "rounding_only",
+        }
+    }
+}
+
 fn unwritten(cells: u64) -> String {
     match cells {
         1 => {
@@ -211,4 +255,27 @@ fn moved(axis: &str, by: i64) -> String {
         if by < 0 { '-' } else { '+' },
         by.abs()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_json() {
+        let unknown = serde_json::from_str::<Pattern>(r#"{"pattern":"x"}"#).unwrap_err();
+        let unknown = unknown.to_string();
+        let named = unknown.split('`').skip(3).step_by(2);
+        assert_eq!(named.collect::<Vec<_>>(), Pattern::CODES);
+        let some = [
+            Pattern::AllZeros,
+            Pattern::Unwritten { cells: 1 },
+            Pattern::OtherStep { behind: 1 },
+            Pattern::ReducedPrecision { mantissa_bits: 11 },
+        ];
+        for pattern in some {
+            let json = serde_json::to_value(&pattern).unwrap();
+            assert_eq!(json["pattern"], pattern.code());
+        }
+    }
 }

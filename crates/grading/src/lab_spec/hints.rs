@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Group, LabSpec, LabSpecError};
-use crate::outcome::Kind;
+use crate::diagnose::Pattern;
+use crate::outcome::{Failure, Kind, Memory};
 
 /// The longest hint, in characters: two or three lines of a terminal.
 const LONGEST: usize = 240;
@@ -18,6 +19,9 @@ struct TomlHint {
     kinds: Vec<Kind>,
     #[serde(default)]
     cases: Vec<Spanned<String>>,
+    #[serde(default)]
+    patterns: Vec<Spanned<String>>,
+    memory: Option<Memory>,
     text: Spanned<String>,
 }
 
@@ -65,6 +69,11 @@ pub struct Hint {
     pub kinds: Vec<Kind>,
     /// The cases in which it does; all, if there are none.
     pub cases: Vec<String>,
+    /// The patterns of wrong values, by their codes, that it is about; any or none, if there are
+    /// none.
+    pub patterns: Vec<String>,
+    /// The memory of the races that it is about; any, if none is named.
+    pub memory: Option<Memory>,
     /// One to three sentences.
     pub text: String,
     /// The line in the file, from 1.
@@ -118,6 +127,12 @@ impl Hints {
                     return Err(error(name.span(), message));
                 }
             }
+            for pattern in &hint.patterns {
+                if !Pattern::CODES.contains(&pattern.get_ref().as_str()) {
+                    let message = format!("`{}` is not a pattern", pattern.get_ref());
+                    return Err(error(pattern.span(), message));
+                }
+            }
             let length = hint.text.get_ref().trim().chars().count();
             if length == 0 || length > LONGEST {
                 let message =
@@ -127,6 +142,8 @@ impl Hints {
             hints.push(Hint {
                 kinds: hint.kinds,
                 cases: hint.cases.into_iter().map(Spanned::into_inner).collect(),
+                patterns: hint.patterns.into_iter().map(Spanned::into_inner).collect(),
+                memory: hint.memory,
                 text: hint.text.into_inner().trim().to_owned(),
                 line: line_of(span),
             });
@@ -154,13 +171,24 @@ impl Hints {
         &self.all
     }
 
-    /// Those for a failure of this kind in this case, in the file's order.
-    pub fn about(&self, kind: Kind, case: &str) -> Vec<&Hint> {
+    /// Those for this failure of this case, in the file's order: first those that name its pattern
+    /// or its memory.
+    pub fn about(&self, failure: &Failure, case: &str) -> Vec<&Hint> {
+        let diagnosis = failure.diagnosis.as_deref();
+        let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
+        let has = |code: &String| patterns.iter().any(|pattern| pattern.code() == code);
         let fits = |hint: &&Hint| {
-            hint.kinds.contains(&kind)
+            hint.kinds.contains(&failure.kind)
                 && (hint.cases.is_empty() || hint.cases.iter().any(|name| name == case))
+                && (hint.patterns.is_empty() || hint.patterns.iter().any(has))
+                && hint
+                    .memory
+                    .is_none_or(|memory| Some(memory) == failure.memory)
         };
-        self.all.iter().filter(fits).collect()
+        let mut fitting: Vec<&Hint> = self.all.iter().filter(fits).collect();
+        // A stable order.
+        fitting.sort_by_key(|hint| hint.patterns.is_empty() && hint.memory.is_none());
+        fitting
     }
 }
 
@@ -215,7 +243,7 @@ mod tests {
             let hints = embedded_hints(lab).unwrap();
             let first = &embedded(lab).unwrap().cases[0].name;
             assert!(hints.all().len() >= 3, "{lab}");
-            let about = |kind| hints.about(kind, first).len();
+            let about = |kind| hints.about(&Failure::new(kind, "x"), first).len();
             assert!(
                 about(Kind::WrongResult) + about(Kind::NonFinite) > 0,
                 "{lab}"
@@ -260,7 +288,8 @@ text = " b "
 "#;
         let hints = Hints::parse(text, "hints.toml", embedded("wave2d").unwrap()).unwrap();
         let about = |kind, case| -> Vec<&str> {
-            let about = hints.about(kind, case).into_iter();
+            let failure = Failure::new(kind, "x");
+            let about = hints.about(&failure, case).into_iter();
             about.map(|hint| hint.text.as_str()).collect()
         };
         assert_eq!(about(Kind::Race, "one-step"), ["a", "b"]);
@@ -268,6 +297,42 @@ text = " b "
         assert_eq!(about(Kind::WrongResult, "one-step"), ["b"]);
         assert_eq!(about(Kind::Barrier, "one-step"), [""; 0]);
         assert_eq!((hints.all()[0].line, hints.all()[1].line), (2, 5));
+    }
+
+    #[test]
+    fn a_hint_is_for_patterns_and_a_memory() {
+        let text = r#"
+[[hint]]
+kinds = ["race"]
+text = "any"
+[[hint]]
+kinds = ["race"]
+memory = "shared"
+text = "shared"
+[[hint]]
+kinds = ["race"]
+memory = "global"
+text = "global"
+[[hint]]
+kinds = ["wrong_result"]
+text = "wrong"
+[[hint]]
+kinds = ["wrong_result"]
+patterns = ["border_only", "band"]
+text = "border"
+"#;
+        let hints = Hints::parse(text, "hints.toml", embedded("wave2d").unwrap()).unwrap();
+        let about = |failure: &Failure| -> Vec<String> {
+            let about = hints.about(failure, "one-step").into_iter();
+            about.map(|hint| hint.text.clone()).collect()
+        };
+        let mut race = Failure::new(Kind::Race, "x");
+        assert_eq!(about(&race), ["any"]);
+        race.memory = Some(Memory::Shared);
+        assert_eq!(about(&race), ["shared", "any"]);
+        race.memory = Some(Memory::Global);
+        assert_eq!(about(&race), ["global", "any"]);
+        assert_eq!(about(&Failure::new(Kind::WrongResult, "x")), ["wrong"]);
     }
 
     #[test]
@@ -279,6 +344,8 @@ text = " b "
             "[[hint]]\nkinds = [\"race\"]\n\ncases = [\"one-stop\"]\ntext = \"a\"",
             "[[hint]]\nkinds = [\"race\"]\ntext = \"a\"\n\ncase = \"b\"",
             "[[hint]]\nkinds = [\"race\"]\ncases = [\"hidden-1\"]\ntext = \"a\"",
+            "[[hint]]\nkinds = [\"race\"]\npatterns = [\"borders\"]\ntext = \"a\"",
+            "[[hint]]\nkinds = [\"race\"]\nmemory = \"local\"\ntext = \"a\"",
             "hint = []\n[counted]\nparams = { n_z = 3 }\nfigures = []",
             "hint = []\n\n[counted]\nparams = { n_x = 99 }\nfigures = [\n  { count = \"warps\", value = 1.0, step = 2 },\n]",
             "hint = []\n[counted]\nparams = { n_x = 99 }\nfigures = [{ count = \"barriers\", value = 0.0, step = 2 }]",

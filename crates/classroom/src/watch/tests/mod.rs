@@ -11,7 +11,7 @@ use super::*;
 use device::NamedBuffers;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Group, embedded, embedded_hints};
-use grading::outcome::{Failure, Kind, NoResult, Outcome};
+use grading::outcome::{Failure, Kind, Memory, NoResult, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 use insta::assert_snapshot;
 use terminal::look::Look;
@@ -137,9 +137,16 @@ race in global memory: load of byte 132 of buffer `u` and an earlier store by an
     let places = [("the fault", 7, 15), ("earlier store", 6, 5)];
     let place =
         |(role, line, column): (&str, _, _)| forge::Place::new(role, "kernels.rs", line, column);
-    Failure::new(Kind::Race, message)
+    let mut failure = Failure::new(Kind::Race, message)
         .with_sanitizer(said)
-        .with_places(places.map(place).into())
+        .with_places(places.map(place).into());
+    failure.memory = Some(Memory::Global);
+    failure
+}
+
+/// The diagnosis of scattered wrong cells.
+pub fn diagnosis() -> Diagnosis {
+    *wrong().diagnosis.expect("it has one")
 }
 
 fn wrong() -> Failure {

@@ -4,6 +4,7 @@ use device::{EmulatedDevice, Options as EmulatorOptions};
 
 use super::*;
 use crate::diagnose::Writer;
+use crate::outcome::Memory;
 
 /// How the small case fails with this body.
 fn fails(body: &str) -> Failure {
@@ -95,9 +96,12 @@ fn inputs_that_change_are_found() {
 #[test]
 fn the_emulated_device_s_findings_have_their_kinds() {
     let beyond = fails(&format!("{SUM} st.global.f32 [%rd7+4], %f3;"));
-    assert_eq!(beyond.kind, Kind::Race);
+    assert_eq!(
+        (beyond.kind, beyond.memory),
+        (Kind::Race, Some(Memory::Global))
+    );
     let far = fails(&format!("{SUM} st.global.f32 [%rd7+65536], %f3;"));
-    assert_eq!(far.kind, Kind::OutOfBounds);
+    assert_eq!((far.kind, far.memory), (Kind::OutOfBounds, None));
     assert!(far.sanitizer.unwrap().contains("in kernel `sum`"));
     let odd = fails(&format!("{SUM} st.global.f32 [%rd7+1], %f3;"));
     assert_eq!(odd.kind, Kind::Misaligned);
