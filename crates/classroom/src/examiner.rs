@@ -133,7 +133,11 @@ impl Examiner {
         let scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
         is_text(scratch.path())?;
         let file = scratch.path().join("packed.bundle");
-        let packed = match self.packer()?.pack(submission, lab_spec, draw, &file) {
+        let is_stopped = || runner.is_stopped();
+        let packed = self
+            .packer()?
+            .pack(submission, lab_spec, draw, &file, Some(&is_stopped));
+        let packed = match packed {
             Ok(packed) => packed,
             Err(PackError::Failure(failure)) => {
                 let failure = without_folder(*failure, submission);
@@ -153,7 +157,7 @@ impl Examiner {
             runner,
             compile_with_messages: &|ptx| {
                 let packer = self.packer().map_err(|error| error.to_string())?;
-                packer.compile_with_messages(submission, ptx)
+                packer.compile_with_messages(submission, ptx, Some(&is_stopped))
             },
             sources: &|| {
                 let named = |name: &str| {

@@ -93,7 +93,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     };
     let scratch = ScratchFolder::new("pack").map_err(GradeError::NoScratch)?;
     let file = scratch.path().join("packed.bundle");
-    let bundle = PackProcesses::new(options).pack(&args.dir, &lab_spec, draw, &file)?;
+    let bundle = PackProcesses::new(options).pack(&args.dir, &lab_spec, draw, &file, None)?;
     let elapsed = start.elapsed();
     let packed = std::fs::read(&file).map_err(|error| {
         CommandError::Environment(format!("cannot read {}: {error}", file.display()))

@@ -63,7 +63,16 @@ pub fn first(report: &GradeReport) -> Option<Alike<'_>> {
     different(report).into_iter().next()
 }
 
-impl Alike<'_> {
+impl<'r> Alike<'r> {
+    /// The failure of this case, without knowledge of others.
+    pub fn alone(case: &str, failing: &'r Failure) -> Alike<'r> {
+        Alike {
+            names: vec![case.to_owned()],
+            failing,
+            others: 0,
+            is_of_all: false,
+        }
+    }
     /// Adds which cases fail, and how.
     pub fn explain(&self, sheet: &mut Sheet, detail: Detail, look: Look, columns: usize) {
         sheet.blank();

@@ -4,6 +4,7 @@
 //! |--------------|--------------------------------------------------------------------------|
 //! | this one     | arguments, which folder, the loop                                        |
 //! | `session`    | what each event leads to: saves, keys, verdicts; knows no clock, no file |
+//! | `gradings`   | the threads that grade: a save drops the run under way                   |
 //! | [`screen`]   | the state as lines of text                                               |
 //! | `sheet`      | lines with ranks, as many as a window has room for                       |
 //! | `failure`    | a failure: which cases, the event, its lines                             |
@@ -22,6 +23,7 @@ mod compiler;
 mod counts;
 mod excerpt;
 mod failure;
+mod gradings;
 mod keyboard;
 mod lines;
 mod map;
@@ -37,8 +39,7 @@ mod tests;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -56,13 +57,11 @@ use super::grade::Bars;
 use super::report;
 use super::rules::{GradeSettings, Rules};
 use counts::Yardstick;
-use grading::engine::job::{Answer, CaseJob};
-use grading::engine::open::{OpenJob, Opened};
-use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
+use grading::engine::{CaseRunner, Seeds, Show, Workers};
 use grading::lab_spec;
 use grading::pack::Authors;
 use grading::report::GradeReport;
-use grading::worker::{self, Deadlines, WorkerEnd};
+use gradings::{Event, Gradings};
 use keyboard::{Keyboard, size};
 pub(crate) use lines::names;
 use screen::Screen;
@@ -254,26 +253,6 @@ fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<End
     Ok(ending)
 }
 
-/// Something that happened.
-enum Event {
-    /// A key of the terminal.
-    Key(u8),
-    /// The grading at hand compiles the kernels once more, for the message of a panic.
-    CompilesMessages,
-    /// A grading ended, after this time.
-    Graded(Box<Result<GradeReport, CommandError>>, Duration),
-}
-
-/// Sends what takes long.
-struct Tells<'e>(&'e Sender<Event>);
-
-impl Show for Tells<'_> {
-    fn compiling_messages(&mut self) {
-        // If nothing receives it, the session has ended.
-        let _ = self.0.send(Event::CompilesMessages);
-    }
-}
-
 /// Grades on every save, until the user ends it.
 fn watch(
     watched: Watched<'_>,
@@ -281,18 +260,13 @@ fn watch(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let (events, happened) = channel();
-    let (requests, requested) = channel();
-    let is_stopped = AtomicBool::new(false);
     let keyboard = listen(&events);
     let mut view = View::new(watched, out, keyboard.is_some());
     let mut session = Session::new(Screen::new(subject));
     thread::scope(|scope| {
-        let grading = scope.spawn(|| grade_on_request(watched, requested, &events, &is_stopped));
-        let control = Control {
-            watched,
-            // Dropped with this value: then the thread that grades ends.
-            requests,
-            is_stopped: &is_stopped,
+        let mut control = Control {
+            folder: watched.folder,
+            gradings: Gradings::new(watched, scope, events),
             began: Instant::now(),
         };
         loop {
@@ -301,24 +275,22 @@ fn watch(
             } else {
                 POLL
             };
-            let event = match happened.recv_timeout(wait) {
-                Ok(event) => Some(event),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            if control.step(&mut session, event)?.is_break() {
+            // Asked first: what a thread sent before it ended is then received below.
+            let has_ended = control.gradings.has_ended();
+            let event = happened.recv_timeout(wait).ok();
+            // A panic of ours, which is told as such when the scope ends.
+            let is_lost = has_ended && event.is_none() && session.is_grading();
+            if is_lost || control.step(&mut session, event)?.is_break() {
                 break;
             }
             if keyboard.as_ref().is_some_and(Keyboard::regain) {
                 view.forget();
             }
-            // A panic of it is one of ours, and is told as such when the scope ends.
-            let is_shown = view.show(&mut session, control.began.elapsed())?;
-            if !is_shown || grading.is_finished() {
+            if !view.show(&mut session, control.began.elapsed())? {
                 break;
             }
         }
-        if session.is_grading() && !grading.is_finished() {
+        if control.gradings.are_under_way() {
             // A compiler may be at work, which nothing else ends so soon.
             drop((keyboard, view));
             interrupt::end_program(codes::OK.into());
@@ -327,33 +299,14 @@ fn watch(
     })
 }
 
-/// Grades on every request, which says whether to count; until the sender of requests is gone.
-fn grade_on_request(
-    watched: Watched<'_>,
-    requested: Receiver<bool>,
-    events: &Sender<Event>,
-    is_stopped: &AtomicBool,
-) {
-    for is_counting in requested {
-        let began = Instant::now();
-        let graded = watched.grade(is_counting, &Until(is_stopped), &mut Tells(events));
-        let event = Event::Graded(Box::new(graded), began.elapsed());
-        if events.send(event).is_err() {
-            break;
-        }
-    }
-}
-
 /// Hands events to the session, and does what it says.
-struct Control<'w> {
-    watched: Watched<'w>,
-    /// Each says whether to count.
-    requests: Sender<bool>,
-    is_stopped: &'w AtomicBool,
+struct Control<'scope, 'env> {
+    folder: &'env Path,
+    gradings: Gradings<'scope, 'env>,
     began: Instant,
 }
 
-impl Control<'_> {
+impl Control<'_, '_> {
     /// Tells the session of an event, or that time has passed, and does what it says; `Break` if
     /// the user ends it.
     ///
@@ -361,31 +314,33 @@ impl Control<'_> {
     ///
     /// Nothing can be graded here.
     fn step(
-        &self,
+        &mut self,
         session: &mut Session,
         event: Option<Event>,
     ) -> Result<ControlFlow<()>, CommandError> {
         let now = self.began.elapsed();
         let action = match event {
             Some(Event::Key(key)) => session.key(key, now),
-            Some(Event::CompilesMessages) => {
-                session.screen.compiling_messages();
+            Some(Event::Panics(number, case, failure)) => {
+                session.panics(number, &case, *failure);
                 None
             }
-            Some(Event::Graded(graded, took)) => match *graded {
-                Err(error) if session.screen.is_empty() && !session.is_stale() => {
+            Some(Event::Graded(number, graded, took)) => match *graded {
+                Err(error) if session.screen.is_empty() && session.is_at(number) => {
                     return Err(error);
                 }
-                given => session.graded(given, took, now),
+                given => {
+                    session.graded(number, given, took);
+                    None
+                }
             },
             None => None,
         };
-        match action.or_else(|| session.polled(read(self.watched.folder), self.began.elapsed())) {
-            Some(Action::Grade) => {
-                self.is_stopped.store(false, Ordering::Relaxed);
-                let _ = self.requests.send(session.screen.is_counting());
+        match action.or_else(|| session.polled(read(self.folder), self.began.elapsed())) {
+            Some(Action::Grade(number)) => {
+                let is_counting = session.screen.is_counting();
+                self.gradings.begin(number, is_counting);
             }
-            Some(Action::Stop) => self.is_stopped.store(true, Ordering::Relaxed),
             Some(Action::Quit) => return Ok(ControlFlow::Break(())),
             None => {}
         }
@@ -394,40 +349,8 @@ impl Control<'_> {
 }
 
 fn listen(events: &Sender<Event>) -> Option<Keyboard> {
-    let events = events.clone();
-    Keyboard::listen(move |key| events.send(Event::Key(key)).is_ok())
-}
-
-/// Runs jobs in worker processes until they are stopped.
-struct Until<'s>(&'s AtomicBool);
-
-impl Until<'_> {
-    fn run<J: worker::Job>(
-        &self,
-        job: &J,
-        deadlines: &Deadlines<'_>,
-    ) -> Result<WorkerEnd<J::Answer>, GradeError> {
-        let is_stopped = || self.0.load(Ordering::Relaxed);
-        Ok(worker::run_until(job, deadlines, Some(&is_stopped))?)
-    }
-}
-
-impl CaseRunner for Until<'_> {
-    fn run(
-        &self,
-        job: &CaseJob,
-        deadlines: &Deadlines<'_>,
-    ) -> Result<WorkerEnd<Answer>, GradeError> {
-        Until::run(self, job, deadlines)
-    }
-
-    fn open(
-        &self,
-        job: &OpenJob,
-        deadlines: &Deadlines<'_>,
-    ) -> Result<WorkerEnd<Opened>, GradeError> {
-        Until::run(self, job, deadlines)
-    }
+    let to = events.clone();
+    Keyboard::listen(move |key| to.send(Event::Key(key)).is_ok())
 }
 
 /// Where the session is shown: on one screen that is drawn again, or as blocks one below the other.

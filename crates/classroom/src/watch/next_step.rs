@@ -26,6 +26,15 @@ pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>)
     }
 }
 
+/// The next steps after a failure that is known before the report.
+pub fn after_failure(failing: &Failure) -> Vec<NextStep> {
+    let text = about(failing).to_owned();
+    vec![NextStep {
+        text,
+        commands: Vec::new(),
+    }]
+}
+
 /// The step after a failure.
 fn about(failing: &Failure) -> &'static str {
     match failing.kind {

@@ -9,14 +9,15 @@ use terminal::look::Look;
 
 use super::change::{Change, is_right};
 use super::counts::{self, Before};
-use super::failure::{Detail, different, first};
+use super::failure::{Alike, Detail, different, first};
 use super::lines::{self, command, cut, names, wrapped};
-use super::next_step::{NextStep, after};
+use super::next_step::{NextStep, after, after_failure};
 use super::prints;
 use super::sheet::{Rank, Sheet};
 use super::subject::{Files, Subject};
 use crate::report::figures;
 use grading::lab_spec::{COUNTED, Group, Hint};
+use grading::outcome::Failure;
 use grading::report::{CaseGrade, GradeReport};
 
 /// The keys, and what each does.
@@ -39,6 +40,13 @@ pub fn keys(columns: usize) -> String {
 
 /// The most names in a list.
 const MAX_NAMES: usize = 4;
+
+/// The files' texts.
+fn texts(files: &Files) -> [String; 2] {
+    files
+        .each_ref()
+        .map(|file| String::from_utf8_lossy(file.as_deref().unwrap_or_default()).into_owned())
+}
 
 /// A verdict.
 struct Verdict {
@@ -66,8 +74,8 @@ pub struct Screen {
     page: Option<usize>,
     /// How many pages everything had in the window that was drawn last.
     pages: Cell<usize>,
-    /// Whether the grading at hand compiles the kernels once more, for the message of a panic.
-    is_compiling_messages: bool,
+    /// A panic in the grading at hand, while its message is sought; and the files.
+    panicking: Option<(String, Failure, [String; 2])>,
 }
 
 impl Screen {
@@ -81,7 +89,7 @@ impl Screen {
             with_counts: false,
             page: None,
             pages: Cell::new(1),
-            is_compiling_messages: false,
+            panicking: None,
         }
     }
 
@@ -107,9 +115,6 @@ impl Screen {
             self.hints = 0;
         }
         self.page = None;
-        let text = |file: &Option<Vec<u8>>| {
-            String::from_utf8_lossy(file.as_deref().unwrap_or_default()).into_owned()
-        };
         let mut counted_before = Before::new();
         if let Some(old) = &old {
             counted_before = old.counted_before.clone();
@@ -123,25 +128,28 @@ impl Screen {
             number: old.as_ref().map_or(1, |old| old.number + 1),
             change: old.map(|old| Change::between(&old.report, &report)),
             report,
-            files: files.each_ref().map(text),
+            files: texts(files),
             took,
         });
         self.trouble = None;
+        self.panicking = None;
     }
 
     /// The last save could not be graded.
     pub fn trouble(&mut self, why: String) {
+        self.panicking = None;
         self.trouble = Some(why);
     }
 
-    /// A kernel panics: it is compiled once more, so that its message is known.
-    pub fn compiling_messages(&mut self) {
-        self.is_compiling_messages = true;
+    /// A kernel of these files panics in this case: it is compiled once more, so that its message
+    /// is known.
+    pub fn panics(&mut self, case: &str, failure: Failure, files: &Files) {
+        self.panicking = Some((escape::line(case), failure, texts(files)));
     }
 
-    /// The grading at hand has ended.
-    pub fn ended(&mut self) {
-        self.is_compiling_messages = false;
+    /// A grading begins.
+    pub fn begins(&mut self) {
+        self.panicking = None;
     }
 
     /// Shows one hint more.
@@ -317,20 +325,10 @@ impl Screen {
         has_keys: bool,
     ) -> Vec<String> {
         let width = columns.max(lines::LEAST);
-        let state = match grading_for {
-            None => "waiting for a save".to_owned(),
-            Some(time) if self.is_empty() && time > Duration::from_secs(4) => format!(
-                "grading, {} s: the first time, the crates are built that your files use",
-                time.as_secs()
-            ),
-            Some(time) if self.is_compiling_messages => format!(
-                "grading, {} s: a kernel panics; the first time, its message takes a minute",
-                time.as_secs()
-            ),
-            Some(time) => format!("grading, {} s", time.as_secs()),
-        };
+        let state = self.state(grading_for);
         let room = rows.saturating_sub(1 + usize::from(has_keys)).max(1);
         let (mut lines, state) = match self.page {
+            None if grading_for.is_some() => (self.meanwhile(look, width, room), state),
             None => (self.within(look, width, room), state),
             Some(page) => {
                 let (lines, place) = self.paged(page, look, width, room);
@@ -343,6 +341,57 @@ impl Screen {
         lines.push(look.caution(&cut(&state, width)));
         lines.extend(has_keys.then(|| look.faint(&keys(width))));
         lines
+    }
+
+    /// The words for what goes on.
+    fn state(&self, grading_for: Option<Duration>) -> String {
+        let Some(time) = grading_for else {
+            return "waiting for a save".to_owned();
+        };
+        let seconds = time.as_secs();
+        if self.panicking.is_some() {
+            format!(
+                "grading, {seconds} s: the panic's message is sought; the first time, that takes a minute"
+            )
+        } else if self.is_empty() && time > Duration::from_secs(4) {
+            format!(
+                "grading, {seconds} s: the first time, the crates are built that your files use"
+            )
+        } else if self.is_empty() {
+            format!("grading, {seconds} s")
+        } else {
+            format!("grading, {seconds} s; above is the verdict on an earlier save")
+        }
+    }
+
+    /// The page while a grading is under way: a panic that is known already, or else the old
+    /// verdict, dimmed.
+    fn meanwhile(&self, look: Look, columns: usize, room: usize) -> Vec<String> {
+        let Some((case, failure, files)) = &self.panicking else {
+            let colourless = Look {
+                colour: false,
+                ..look
+            };
+            let lines = self.within(colourless, columns, room);
+            let dimmed = |line: &str| match line {
+                "" => String::new(),
+                _ => look.faint(line),
+            };
+            return painted(lines, dimmed);
+        };
+        let mut sheet = Sheet::default();
+        sheet.add(Rank::Verdict, self.heading(look, columns));
+        let first = Alike::alone(case, failure);
+        first.explain(&mut sheet, Detail::Brief, look, columns);
+        first.show_source(&mut sheet, files, look, columns);
+        sheet.blank();
+        for step in after_failure(failure) {
+            next(&step, &mut sheet, look, columns);
+        }
+        sheet.within(room, |left_out| {
+            let more = units::count(left_out, "line");
+            look.faint(&format!("    ... {more} more"))
+        })
     }
 
     /// Whether large cases are run and speed is graded.

@@ -7,6 +7,7 @@ use exit::CommandError;
 
 use super::screen::Screen;
 use super::subject::Files;
+use grading::outcome::Failure;
 use grading::report::GradeReport;
 
 /// How long a changed file must stay as it is before it is graded: editors write in several steps.
@@ -15,10 +16,9 @@ pub const SETTLED: Duration = Duration::from_millis(60);
 /// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Grade the files as they are; the case that the handout counts too, while counts are shown.
-    Grade,
-    /// End the grading at hand: the files are others by now.
-    Stop,
+    /// Begin the grading of this number, of the files as they are, and drop any other; with the
+    /// case that the handout counts, while counts are shown.
+    Grade(u64),
     /// End the program.
     Quit,
 }
@@ -33,8 +33,8 @@ pub struct Session {
     taken: Option<Files>,
     /// When the grading at hand began.
     grading: Option<Duration>,
-    /// Whether to grade again once the grading at hand has ended.
-    again: bool,
+    /// How many gradings have begun: the number of the one at hand.
+    begun: u64,
     revision: u64,
 }
 
@@ -46,7 +46,7 @@ impl Session {
             seen: ([None, None], Duration::ZERO),
             taken: None,
             grading: None,
-            again: false,
+            begun: 0,
             revision: 0,
         }
     }
@@ -61,9 +61,9 @@ impl Session {
         self.grading.is_some()
     }
 
-    /// Whether the grading that is under way is of files that have changed since.
-    pub fn is_stale(&self) -> bool {
-        self.again
+    /// Whether the grading of this number is the one at hand: files of others have changed since.
+    pub fn is_at(&self, number: u64) -> bool {
+        self.is_grading() && self.begun == number
     }
 
     /// How long the grading at hand has been under way.
@@ -98,7 +98,7 @@ impl Session {
             b'h' => self.screen.hint(),
             b'c' => {
                 self.screen.toggle_counts();
-                if self.screen.lacks_counts() && self.grading.is_none() {
+                if self.screen.lacks_counts() {
                     self.revision += 1;
                     return self.wanted(now);
                 }
@@ -110,34 +110,39 @@ impl Session {
         None
     }
 
-    /// The grading at hand has ended, after this time.
+    /// In the grading of this number, a kernel panics in this case; its message is not known yet.
+    pub fn panics(&mut self, number: u64, case: &str, failure: Failure) {
+        if self.is_at(number) {
+            let files = self.taken.as_ref().unwrap_or(&self.seen.0);
+            self.screen.panics(case, failure, files);
+        }
+    }
+
+    /// The grading of this number has ended, after this time. Nobody waits for one that was
+    /// dropped.
     pub fn graded(
         &mut self,
+        number: u64,
         graded: Result<GradeReport, CommandError>,
         took: Duration,
-        now: Duration,
-    ) -> Option<Action> {
-        self.grading = None;
-        self.screen.ended();
-        if std::mem::take(&mut self.again) {
-            return self.wanted(now);
+    ) {
+        if !self.is_at(number) {
+            return;
         }
+        self.grading = None;
         let files = self.taken.as_ref().unwrap_or(&self.seen.0);
         match graded {
             Ok(report) => self.screen.show(report, files, took),
             Err(error) => self.screen.trouble(error.to_string()),
         }
         self.revision += 1;
-        None
     }
 
-    /// Grades, or ends the grading at hand first.
+    /// Grades, and drops the grading at hand.
     fn wanted(&mut self, now: Duration) -> Option<Action> {
-        if self.grading.is_some() {
-            self.again = true;
-            return Some(Action::Stop);
-        }
+        self.begun += 1;
         self.grading = Some(now);
-        Some(Action::Grade)
+        self.screen.begins();
+        Some(Action::Grade(self.begun))
     }
 }

@@ -214,6 +214,7 @@ impl<'a> Grading<'a> {
             return Ok(failure);
         }
         let has_messages = self.has_messages.get_or_init(|| {
+            show.panicked(&job.case, &failure);
             show.compiling_messages();
             let file = messages_file(self.parts);
             self.runner.compile_with_messages(&file)

@@ -5,6 +5,7 @@ use std::time::Duration;
 use device::Wish;
 
 use super::sampling::Stopping;
+use crate::outcome::Failure;
 
 /// How to grade.
 #[derive(Debug, Clone)]
@@ -63,6 +64,9 @@ pub trait Show {
 
     /// The case that is graded now, and which of how many it is.
     fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
+
+    /// A kernel panics in this case, and the failure says where; its message is not known yet.
+    fn panicked(&mut self, _case: &str, _failure: &Failure) {}
 
     /// The kernels are compiled once more, for the messages of panics.
     fn compiling_messages(&mut self) {}

@@ -35,6 +35,11 @@ pub trait CaseRunner {
         BTreeMap::new()
     }
 
+    /// Whether the results are not wanted any more.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in
     /// their bundles.
     ///
@@ -74,6 +79,10 @@ impl CaseRunner for WithSource<'_> {
 
     fn sources(&self) -> BTreeMap<String, String> {
         (self.sources)()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.runner.is_stopped()
     }
 
     fn open(

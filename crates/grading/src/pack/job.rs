@@ -249,18 +249,19 @@ impl PackProcesses {
     /// Builds the submission in this folder for the lab of `lab_spec`, records a plan for each of
     /// its cases, drawn from `draw`, and writes the bundle's file. Its folder is a scratch folder
     /// of the caller's: compilers and recorder work there, and may leave what they wrote if they
-    /// are killed.
+    /// are killed. `stopped` ends it, once it is `true`.
     ///
     /// # Errors
     ///
     /// [`PackError::Failure`] if the submission is at fault; else what the machine lacks: then no
-    /// other can be packed either.
+    /// other can be packed either; or that it was stopped.
     pub fn pack(
         &self,
         submission: &Path,
         lab_spec: &LabSpec,
         draw: u64,
         bundle: &Path,
+        stopped: Option<&dyn Fn() -> bool>,
     ) -> Result<PackedFile, PackError> {
         // The first time, building what it is compiled against takes a minute.
         Sources::are_there(submission)?;
@@ -285,7 +286,7 @@ impl PackProcesses {
             ours: DEADLINE,
             clock: Clock::Wall,
         };
-        let ended = worker::run(&job, &deadlines);
+        let ended = worker::run_until(&job, &deadlines, stopped);
         let packed = pack_result(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
         self.packer.has_built();
         Ok(packed)
@@ -294,12 +295,17 @@ impl PackProcesses {
 
 impl PackProcesses {
     /// Compiles the kernels of a submission that was packed so that a panic says which it is, and
-    /// writes their PTX to a file in a scratch folder.
+    /// writes their PTX to a file in a scratch folder. `stopped` ends it, once it is `true`.
     ///
     /// # Errors
     ///
     /// Why that is not possible.
-    pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> Result<(), String> {
+    pub fn compile_with_messages(
+        &self,
+        submission: &Path,
+        ptx: &Path,
+        stopped: Option<&dyn Fn() -> bool>,
+    ) -> Result<(), String> {
         let options = &self.packer.options;
         let sources = Sources::read(submission);
         let prebuilt = sources
@@ -319,7 +325,8 @@ impl PackProcesses {
             ours: DEADLINE,
             clock: Clock::Wall,
         };
-        match worker::run(&job, &deadlines).map_err(|error| error.to_string())? {
+        let ended = worker::run_until(&job, &deadlines, stopped);
+        match ended.map_err(|error| error.to_string())? {
             WorkerEnd::Answer(_) => Ok(()),
             WorkerEnd::NoAnswer(why) => Err(why.to_string()),
             WorkerEnd::TimedOut(_) => Err("compiling them takes too long".to_owned()),
@@ -371,7 +378,13 @@ mod tests {
         fs::write(folder.path().join("kernels.rs"), "").unwrap();
         let packer = PackProcesses::new(Options::new("/nowhere".into()));
         let lab_spec = crate::lab_spec::embedded("matadd").unwrap();
-        let packed = packer.pack(folder.path(), lab_spec, 7, Path::new("/nowhere/x.bundle"));
+        let packed = packer.pack(
+            folder.path(),
+            lab_spec,
+            7,
+            Path::new("/nowhere/x.bundle"),
+            None,
+        );
         let Err(PackError::Failure(failure)) = packed else {
             panic!("{packed:?}")
         };

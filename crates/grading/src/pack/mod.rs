@@ -107,6 +107,10 @@ impl Packer {
     /// The crates that submissions are compiled against; compiled here and now, where that is not
     /// done yet.
     fn dependencies(&self) -> Result<&Dependencies, PackError> {
+        // Another thread may build for the messages of panics, and this one needs none of that.
+        if let Some(built) = self.dependencies.get() {
+            return Ok(built);
+        }
         // One thread compiles them; others wait here and find them.
         let _guard = self.building();
         if let Some(built) = self.dependencies.get() {

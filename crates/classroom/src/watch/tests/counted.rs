@@ -2,6 +2,7 @@
 
 use grading::lab_spec::{COUNTED, LabSpec};
 
+use super::sessions::{at, right, version};
 use super::*;
 
 /// Matadd, as students have it, with the case that its handout counts.
@@ -103,13 +104,12 @@ fn counts_never_hide_a_fault() {
 #[test]
 fn the_key_counts_again_where_the_case_was_not_run() {
     let mut session = Session::new(matadd());
-    assert_eq!(session.polled(version(0), at(0)), Some(Action::Grade));
-    assert_eq!(session.graded(right(), at(900), at(900)), None);
+    assert_eq!(session.polled(version(0), at(0)), Some(Action::Grade(1)));
+    session.graded(1, right(), at(900));
     assert!(!session.screen.is_counting());
-    assert_eq!(session.key(b'c', at(1000)), Some(Action::Grade));
+    assert_eq!(session.key(b'c', at(1000)), Some(Action::Grade(2)));
     assert!(session.screen.is_counting());
-    let graded = Ok(counted(37, None));
-    assert_eq!(session.graded(graded, at(900), at(1900)), None);
+    session.graded(2, Ok(counted(37, None)), at(900));
     // Off and on again: it has been counted.
     assert_eq!(session.key(b'c', at(2000)), None);
     assert_eq!(session.key(b'c', at(2100)), None);

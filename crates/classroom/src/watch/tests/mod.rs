@@ -1,12 +1,12 @@
-//! The screen, at 80 columns and at other sizes, and the effects of saves and keys.
+//! The screen, at 80 columns and at other sizes; and the folder.
 
 mod counted;
 mod mapped;
 mod page;
+mod sessions;
 
 use std::collections::BTreeMap;
 
-use super::session::SETTLED;
 use super::*;
 use device::NamedBuffers;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
@@ -290,105 +290,11 @@ fn a_low_or_narrow_window_keeps_the_next_step_and_the_keys() {
 }
 
 #[test]
-fn what_goes_on_is_said() {
-    let below = |screen: &Screen, seconds| {
-        let lines = screen.full(
-            Look::PLAIN,
-            80,
-            24,
-            Some(Duration::from_secs(seconds)),
-            false,
-        );
-        lines.last().unwrap().clone()
-    };
-    assert_eq!(below(&screen(), 1), "grading, 1 s");
-    assert_eq!(
-        below(&screen(), 20),
-        "grading, 20 s: the first time, the crates are built that your files use"
-    );
-    let mut screen = shown([report(&[])]);
-    assert_eq!(below(&screen, 20), "grading, 20 s");
-    screen.compiling_messages();
-    assert_eq!(
-        below(&screen, 20),
-        "grading, 20 s: a kernel panics; the first time, its message takes a minute"
-    );
-    screen.ended();
-    assert_eq!(below(&screen, 20), "grading, 20 s");
-}
-
-#[test]
 fn a_submission_cannot_write_to_the_terminal() {
     let evil = "x\x1b[2J";
     let mut screen = shown([report(&[("one-step", Failure::new(Kind::Crashed, evil))])]);
     screen.trouble(evil.to_owned());
     assert!(!seen(&screen).contains('\x1b'));
-}
-
-/// Files of this version.
-fn version(number: u8) -> Files {
-    [Some(vec![number]), Some(vec![])]
-}
-
-fn at(milliseconds: u64) -> Duration {
-    Duration::from_millis(milliseconds)
-}
-
-fn session() -> Session {
-    let mut session = Session::new(screen());
-    // The first grade does not wait.
-    assert_eq!(session.polled(version(0), at(0)), Some(Action::Grade));
-    assert_eq!(session.polled(version(0), at(200)), None);
-    session
-}
-
-fn right() -> Result<GradeReport, CommandError> {
-    Ok(report(&[]))
-}
-
-#[test]
-fn a_save_is_graded_once_it_has_settled() {
-    let mut session = session();
-    assert_eq!(session.graded(right(), at(900), at(900)), None);
-    let revision = session.revision();
-    assert_eq!(session.polled(version(1), at(1000)), None);
-    assert!(session.is_settling());
-    // Still being written.
-    assert_eq!(session.polled([Some(vec![1, 2]), None], at(1040)), None);
-    let settled = at(1040) + SETTLED;
-    let written = || [Some(vec![1, 2]), None];
-    assert_eq!(session.polled(written(), settled), Some(Action::Grade));
-    assert_eq!(session.grading_for(settled + at(7)), Some(at(7)));
-    assert_eq!(session.graded(right(), at(1), at(2000)), None);
-    assert_eq!(session.revision(), revision + 1);
-    assert_eq!(session.polled(written(), at(9000)), None);
-    assert!(!session.is_settling() && !session.is_grading());
-}
-
-#[test]
-fn a_file_that_is_put_back_while_it_settles_is_not_graded() {
-    let mut session = session();
-    assert_eq!(session.graded(right(), at(900), at(900)), None);
-    assert_eq!(session.polled(version(1), at(1000)), None);
-    assert_eq!(session.polled(version(0), at(1040)), None);
-    assert_eq!(session.polled(version(0), at(2000)), None);
-}
-
-#[test]
-fn a_save_while_grading_ends_that_and_grades_again() {
-    let mut session = session();
-    assert_eq!(session.polled(version(1), at(300)), None);
-    assert_eq!(session.polled(version(1), at(400)), Some(Action::Stop));
-    assert!(session.is_stale());
-    // Its verdict, or that it was stopped, is of no use.
-    let stopped = Err(CommandError::Bug("stopped".to_owned()));
-    assert_eq!(
-        session.graded(stopped, at(450), at(450)),
-        Some(Action::Grade)
-    );
-    assert!(session.screen.is_empty() && !session.is_stale());
-    assert_eq!(session.graded(right(), at(900), at(1400)), None);
-    assert!(!session.screen.is_empty());
 }
 
 // A folder of Windows has no pipes.
@@ -401,21 +307,6 @@ fn a_pipe_is_not_waited_for() {
     assert!(made.unwrap().success());
     std::fs::write(folder.path().join("launch.rs"), "text").unwrap();
     assert_eq!(read(folder.path()), [None, Some(b"text".to_vec())]);
-}
-
-#[test]
-fn keys() {
-    let mut session = session();
-    // It is being graded already.
-    assert_eq!(session.key(b'\n', at(1)), None);
-    assert_eq!(session.graded(right(), at(900), at(900)), None);
-    assert_eq!(session.key(b'\r', at(1000)), Some(Action::Grade));
-    let revision = session.revision();
-    assert_eq!(session.key(b'x', at(1000)), None);
-    assert_eq!(session.revision(), revision);
-    assert_eq!(session.key(b'C', at(1000)), None);
-    assert_eq!(session.revision(), revision + 1);
-    assert_eq!(session.key(b'q', at(1000)), Some(Action::Quit));
 }
 
 // A message quotes paths of Unix.
