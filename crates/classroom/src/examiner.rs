@@ -134,9 +134,10 @@ impl Examiner {
         is_text(scratch.path())?;
         let file = scratch.path().join("packed.bundle");
         let is_stopped = || runner.is_stopped();
-        let packed = self
-            .packer()?
-            .pack(submission, lab_spec, draw, &file, Some(&is_stopped));
+        let packer = self.packer()?;
+        let packed = packer
+            .prepare(submission, &mut |how_far| show.building(how_far))
+            .and_then(|()| packer.pack(submission, lab_spec, draw, &file, Some(&is_stopped)));
         let packed = match packed {
             Ok(packed) => packed,
             Err(PackError::Failure(failure)) => {
@@ -156,7 +157,6 @@ impl Examiner {
         let with_source = WithSource {
             runner,
             compile_with_messages: &|ptx| {
-                let packer = self.packer().map_err(|error| error.to_string())?;
                 packer.compile_with_messages(submission, ptx, Some(&is_stopped))
             },
             sources: &|| {

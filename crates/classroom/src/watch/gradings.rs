@@ -13,6 +13,7 @@ use grading::engine::job::{Answer, CaseJob};
 use grading::engine::open::{OpenJob, Opened};
 use grading::engine::{CaseRunner, GradeError, Show};
 use grading::outcome::Failure;
+use grading::pack::Building;
 use grading::report::GradeReport;
 use grading::worker::{self, Deadlines, WorkerEnd};
 
@@ -22,6 +23,8 @@ use super::Watched;
 pub enum Event {
     /// A key of the terminal.
     Key(u8),
+    /// In the grading of this number, what submissions are compiled against is built.
+    Building(u64, Building),
     /// In the grading of this number, a kernel panics in this case, with this failure.
     Panics(u64, String, Box<Failure>),
     /// The grading of this number ended, after this time.
@@ -109,6 +112,10 @@ struct Tells<'e> {
 }
 
 impl Show for Tells<'_> {
+    fn building(&mut self, how_far: Building) {
+        let _ = self.events.send(Event::Building(self.number, how_far));
+    }
+
     fn panicked(&mut self, case: &str, failure: &Failure) {
         let failure = Box::new(failure.clone());
         let event = Event::Panics(self.number, case.to_owned(), failure);

@@ -321,6 +321,10 @@ impl Control<'_, '_> {
         let now = self.began.elapsed();
         let action = match event {
             Some(Event::Key(key)) => session.key(key, now),
+            Some(Event::Building(number, how_far)) => {
+                session.builds(number, how_far);
+                None
+            }
             Some(Event::Panics(number, case, failure)) => {
                 session.panics(number, &case, *failure);
                 None

@@ -8,6 +8,7 @@ use exit::CommandError;
 use super::screen::Screen;
 use super::subject::Files;
 use grading::outcome::Failure;
+use grading::pack::Building;
 use grading::report::GradeReport;
 
 /// How long a changed file must stay as it is before it is graded: editors write in several steps.
@@ -108,6 +109,13 @@ impl Session {
         }
         self.revision += 1;
         None
+    }
+
+    /// In the grading of this number, what submissions are compiled against is built.
+    pub fn builds(&mut self, number: u64, how_far: Building) {
+        if self.is_at(number) {
+            self.screen.builds(how_far);
+        }
     }
 
     /// In the grading of this number, a kernel panics in this case; its message is not known yet.

@@ -6,6 +6,7 @@ use device::Wish;
 
 use super::sampling::Stopping;
 use crate::outcome::Failure;
+use crate::pack::Building;
 
 /// How to grade.
 #[derive(Debug, Clone)]
@@ -61,6 +62,9 @@ pub enum Replays {
 pub trait Show {
     /// The submission that is packed now.
     fn packing(&mut self, _name: &str) {}
+
+    /// The crates that submissions are compiled against are built, which is done once.
+    fn building(&mut self, _how_far: Building) {}
 
     /// The case that is graded now, and which of how many it is.
     fn case(&mut self, _name: &str, _number: usize, _of: usize) {}

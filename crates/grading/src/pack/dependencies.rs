@@ -32,6 +32,15 @@ const STD: &str = include_str!("host_std.rs");
 /// Those of them that kernels use.
 const OF_KERNELS: usize = 2;
 
+/// How far the first build is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Building {
+    /// The crates of kernels and those of launch.rs are compiled, at once.
+    All,
+    /// Those of launch.rs are there, and those of kernels are still compiled.
+    OfKernels,
+}
+
 /// The course's crates, compiled for both machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
@@ -71,13 +80,19 @@ impl Dependencies {
     /// # Errors
     ///
     /// Compilers are missing, or crates that were never downloaded and cannot be now.
-    pub fn build(course_root: &Path, cache: &Path) -> Result<Dependencies, PackError> {
+    pub fn build(
+        course_root: &Path,
+        cache: &Path,
+        tell: &mut dyn FnMut(Building),
+    ) -> Result<Dependencies, PackError> {
+        tell(Building::All);
         let kernels = template(course_root, cache, "kernels", OF_KERNELS)?;
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
         // Two compilers, two folders: neither waits for the other.
         let (device, host) = std::thread::scope(|scope| {
             let device = scope.spawn(|| prebuilt(&kernels, CODE, cache, toolchain::find()?));
             let host = HostCrates::build(&recorder, cache);
+            tell(Building::OfKernels);
             (device.join().expect("no panic"), host)
         });
         Ok(Dependencies {

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{HIDDEN_BEGUN, PRINTED};
 use super::{
-    Dependencies, Options, PackError, Packer, Sources, compile, of_hidden_case, plans_too_large,
+    Building, Dependencies, Options, PackError, Packer, Sources, compile, of_hidden_case,
+    plans_too_large,
 };
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
@@ -244,6 +245,21 @@ impl PackProcesses {
         PackProcesses {
             packer: Packer::new(options),
         }
+    }
+
+    /// Builds what the submission in this folder is compiled against, where that is not done yet:
+    /// the first time, it takes a minute or two. `tell` is told how far it is.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::Failure`] if a file is missing; else what the machine lacks.
+    pub fn prepare(
+        &self,
+        submission: &Path,
+        tell: &mut dyn FnMut(Building),
+    ) -> Result<(), PackError> {
+        Sources::are_there(submission)?;
+        self.packer.prepare_telling(tell).map(drop)
     }
 
     /// Builds the submission in this folder for the lab of `lab_spec`, records a plan for each of

@@ -49,8 +49,8 @@ use sandbox::{InForce, Layer};
 use error::of_hidden_case;
 use options::HIDDEN_BEGUN;
 
-pub use dependencies::Dependencies;
 use dependencies::for_older_devices;
+pub use dependencies::{Building, Dependencies};
 pub use error::PackError;
 pub use options::{Authors, Options};
 pub use screen::{Sources, absent};
@@ -106,7 +106,7 @@ impl Packer {
 
     /// The crates that submissions are compiled against; compiled here and now, where that is not
     /// done yet.
-    fn dependencies(&self) -> Result<&Dependencies, PackError> {
+    fn dependencies(&self, tell: &mut dyn FnMut(Building)) -> Result<&Dependencies, PackError> {
         // Another thread may build for the messages of panics, and this one needs none of that.
         if let Some(built) = self.dependencies.get() {
             return Ok(built);
@@ -117,7 +117,7 @@ impl Packer {
             return Ok(built);
         }
         let cache = self.options.cache_folder();
-        let built = Dependencies::build(&self.options.course_root, &cache)?;
+        let built = Dependencies::build(&self.options.course_root, &cache, tell)?;
         Ok(self.dependencies.get_or_init(|| built))
     }
 
@@ -128,12 +128,17 @@ impl Packer {
     /// [`PackError::NotConfined`]; compilers are missing, or crates that cannot be
     /// downloaded.
     pub fn prepare(&self) -> Result<&Dependencies, PackError> {
+        self.prepare_telling(&mut |_| {})
+    }
+
+    /// As [`Packer::prepare`]; `tell` is told how far it is.
+    fn prepare_telling(&self, tell: &mut dyn FnMut(Building)) -> Result<&Dependencies, PackError> {
         let can_confine =
             sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
         if !can_confine && !self.options.without_isolation {
             return Err(PackError::NotConfined);
         }
-        self.dependencies()
+        self.dependencies(tell)
     }
 
     /// Builds a submission for the lab of `lab_spec`, and records a plan for each of its cases.

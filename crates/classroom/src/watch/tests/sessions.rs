@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::watch::session::SETTLED;
+use grading::pack::Building;
 
 /// Files of this version.
 pub fn version(number: u8) -> Files {
@@ -150,16 +151,30 @@ fn an_old_verdict_is_dimmed() {
 }
 
 #[test]
+fn the_first_build_says_what_it_builds_and_how_long() {
+    let mut session = session();
+    session.builds(1, Building::All);
+    // Where all is there, that is found out within a second.
+    assert!(!while_grading(&session, 1).contains("kernels-gpu"));
+    assert_snapshot!(while_grading(&session, 40));
+    session.builds(1, Building::OfKernels);
+    let later = while_grading(&session, 70);
+    assert!(later.contains("for this machine: done"), "{later}");
+    assert!(later.contains("for the GPU: building"), "{later}");
+    session.graded(1, right(), at(90_000));
+    assert!(seen(&session.screen).contains("All cases here are right."));
+}
+
+#[test]
 fn what_goes_on_is_said() {
     let state = |screen: &Screen, seconds| {
         let time = Some(Duration::from_secs(seconds));
         let lines = screen.full(Look::PLAIN, 80, 24, time, false);
         lines.last().unwrap().clone()
     };
-    let seen = [
-        state(&screen(), 1),
-        state(&screen(), 20),
+    assert_eq!(state(&screen(), 20), "grading, 20 s");
+    assert_eq!(
         state(&shown([report(&[])]), 20),
-    ];
-    assert_snapshot!(seen.join("\n"));
+        "grading, 20 s; above is the verdict on an earlier save"
+    );
 }

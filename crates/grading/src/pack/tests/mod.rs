@@ -56,7 +56,7 @@ pub fn dependencies() -> &'static Dependencies {
     static BUILT: OnceLock<Dependencies> = OnceLock::new();
     BUILT.get_or_init(|| {
         let packer = Packer::new(options());
-        let built = packer.dependencies();
+        let built = packer.dependencies(&mut |_| {});
         built.unwrap_or_else(|error| panic!("{error}")).clone()
     })
 }

@@ -1,23 +1,26 @@
 //! The state of a session, and that state as lines of text: nothing here reads a clock, a file or
 //! the terminal.
 
+mod meanwhile;
+
 use std::cell::Cell;
 use std::time::Duration;
 
 use page::escape;
 use terminal::look::Look;
 
-use super::change::{Change, is_right};
-use super::counts::{self, Before};
-use super::failure::{Alike, Detail, different, first};
-use super::lines::{self, command, cut, names, wrapped};
-use super::next_step::{NextStep, after, after_failure};
-use super::prints;
-use super::sheet::{Rank, Sheet};
-use super::subject::{Files, Subject};
 use crate::report::figures;
+use crate::watch::change::{Change, is_right};
+use crate::watch::counts::{self, Before};
+use crate::watch::failure::{Detail, different, first};
+use crate::watch::lines::{self, command, cut, names, wrapped};
+use crate::watch::next_step::{NextStep, after};
+use crate::watch::prints;
+use crate::watch::sheet::{Rank, Sheet};
+use crate::watch::subject::{Files, Subject};
 use grading::lab_spec::{COUNTED, Group, Hint};
 use grading::outcome::Failure;
+use grading::pack::Building;
 use grading::report::{CaseGrade, GradeReport};
 
 /// The keys, and what each does.
@@ -76,6 +79,8 @@ pub struct Screen {
     pages: Cell<usize>,
     /// A panic in the grading at hand, while its message is sought; and the files.
     panicking: Option<(String, Failure, [String; 2])>,
+    /// How far the first build is, in the grading at hand.
+    building: Option<Building>,
 }
 
 impl Screen {
@@ -90,6 +95,7 @@ impl Screen {
             page: None,
             pages: Cell::new(1),
             panicking: None,
+            building: None,
         }
     }
 
@@ -147,9 +153,15 @@ impl Screen {
         self.panicking = Some((escape::line(case), failure, texts(files)));
     }
 
+    /// The crates that submissions are compiled against are built.
+    pub fn builds(&mut self, how_far: Building) {
+        self.building = Some(how_far);
+    }
+
     /// A grading begins.
     pub fn begins(&mut self) {
         self.panicking = None;
+        self.building = None;
     }
 
     /// Shows one hint more.
@@ -328,8 +340,7 @@ impl Screen {
         let state = self.state(grading_for);
         let room = rows.saturating_sub(1 + usize::from(has_keys)).max(1);
         let (mut lines, state) = match self.page {
-            None if grading_for.is_some() => (self.meanwhile(look, width, room), state),
-            None => (self.within(look, width, room), state),
+            None => (self.meanwhile(grading_for, look, width, room), state),
             Some(page) => {
                 let (lines, place) = self.paged(page, look, width, room);
                 (lines, format!("{state}; {place}"))
@@ -341,57 +352,6 @@ impl Screen {
         lines.push(look.caution(&cut(&state, width)));
         lines.extend(has_keys.then(|| look.faint(&keys(width))));
         lines
-    }
-
-    /// The words for what goes on.
-    fn state(&self, grading_for: Option<Duration>) -> String {
-        let Some(time) = grading_for else {
-            return "waiting for a save".to_owned();
-        };
-        let seconds = time.as_secs();
-        if self.panicking.is_some() {
-            format!(
-                "grading, {seconds} s: the panic's message is sought; the first time, that takes a minute"
-            )
-        } else if self.is_empty() && time > Duration::from_secs(4) {
-            format!(
-                "grading, {seconds} s: the first time, the crates are built that your files use"
-            )
-        } else if self.is_empty() {
-            format!("grading, {seconds} s")
-        } else {
-            format!("grading, {seconds} s; above is the verdict on an earlier save")
-        }
-    }
-
-    /// The page while a grading is under way: a panic that is known already, or else the old
-    /// verdict, dimmed.
-    fn meanwhile(&self, look: Look, columns: usize, room: usize) -> Vec<String> {
-        let Some((case, failure, files)) = &self.panicking else {
-            let colourless = Look {
-                colour: false,
-                ..look
-            };
-            let lines = self.within(colourless, columns, room);
-            let dimmed = |line: &str| match line {
-                "" => String::new(),
-                _ => look.faint(line),
-            };
-            return painted(lines, dimmed);
-        };
-        let mut sheet = Sheet::default();
-        sheet.add(Rank::Verdict, self.heading(look, columns));
-        let first = Alike::alone(case, failure);
-        first.explain(&mut sheet, Detail::Brief, look, columns);
-        first.show_source(&mut sheet, files, look, columns);
-        sheet.blank();
-        for step in after_failure(failure) {
-            next(&step, &mut sheet, look, columns);
-        }
-        sheet.within(room, |left_out| {
-            let more = units::count(left_out, "line");
-            look.faint(&format!("    ... {more} more"))
-        })
     }
 
     /// Whether large cases are run and speed is graded.
