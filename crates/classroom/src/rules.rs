@@ -127,14 +127,14 @@ impl Rules {
         Ok(self)
     }
 
-    /// These rules with one more case, whose counts are shown.
+    /// These rules with the case alone that the handout counts.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] if no lab is named, or if its file has a case of that name.
-    pub fn with_counted(mut self, counted: &Counted) -> Result<Rules, CommandError> {
-        let more = self.lab_spec(None)?.with_counted(counted);
-        self.lab_file = Some(more.map_err(|error| CommandError::Input(error.to_string()))?);
+    /// [`CommandError::Input`] if no lab is named.
+    pub fn counted_alone(mut self, counted: &Counted) -> Result<Rules, CommandError> {
+        let alone = self.lab_spec(None)?.counted_alone(counted);
+        self.lab_file = Some(alone.map_err(|error| CommandError::Input(error.to_string()))?);
         Ok(self)
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, new_project, own, test};
-use classroom::{check_course, grade, pack, watch};
+use classroom::{check_course, grade, pack, progress, watch};
 use exit::{CommandError, Ending};
 use grading::pack::own::Purpose;
 use inspect::{counts, occupancy, profile};
@@ -52,6 +52,8 @@ enum Command {
     Grade(grade::GradeArgs),
     /// Grade a submission on every save, and say what to do next
     Watch(watch::WatchArgs),
+    /// Show which labs are done, and how far the others are
+    Progress(progress::ProgressArgs),
     /// Do one job for `harness grade` or `harness pack`
     #[command(hide = true)]
     GradeWorker(grade::WorkerArgs),
@@ -158,6 +160,7 @@ impl Cli {
             Command::Counts(args) => counts::run(args, host::labs(), submitted, out),
             Command::Grade(args) => grade::run(args, out),
             Command::Watch(args) => watch::run(args, out),
+            Command::Progress(args) => progress::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
             Command::Run(args) => runs::run(args, submitted, out),

@@ -7,7 +7,7 @@ fn program() {
     insta::assert_snapshot!(run(&["--help"]));
 }
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "list",
     "doctor",
     "test",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 16] = [
     "counts",
     "grade",
     "watch",
+    "progress",
     "run",
     "emulate",
     "occupancy",

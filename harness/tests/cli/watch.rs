@@ -5,7 +5,7 @@ use std::process::Child;
 
 use test_support::Terminal;
 
-use crate::run::{describe, harness};
+use crate::run::{describe, harness, harness_of_course};
 
 /// Lab matadd's starter in a folder of its own.
 fn starter() -> tempfile::TempDir {
@@ -65,7 +65,7 @@ fn a_session_in_a_terminal() {
     terminal.press("h").unwrap();
     seen = terminal.wait_for("hint 1 of", seen);
     terminal.press("c").unwrap();
-    seen = terminal.wait_for("counts of", seen);
+    seen = terminal.wait_for("per update", seen);
     let kernels = [
         ("thread::thread_idx_x()", "thread::index_2d().x"),
         ("thread::thread_idx_y()", "thread::index_2d().y"),
@@ -78,6 +78,8 @@ fn a_session_in_a_terminal() {
     );
     edit(folder.path(), "launch.rs", &[launch]);
     seen = terminal.wait_for("All cases here are right.", seen);
+    // All is right: then the case is run that the handout counts.
+    seen = terminal.wait_for("15 in step 11", seen);
     terminal.press("\n").unwrap();
     terminal.wait_for("verdict 4", seen);
     terminal.press("q").unwrap();
@@ -88,6 +90,50 @@ fn a_session_in_a_terminal() {
         written.contains("+34 points since the last save"),
         "{written}"
     );
+}
+
+/// A save while the message of a panic is sought, which takes cargo a while the first time.
+#[test]
+fn a_panic_is_shown_at_once_and_a_save_drops_its_run() {
+    let folder = starter();
+    let unchecked = [("if x >= n_x || y >= n_y {", "if false {")];
+    edit(folder.path(), "kernels.rs", &unchecked);
+    let mut terminal = Terminal::new(80, 24).unwrap();
+    let mut child = session(&terminal, folder.path(), &[]);
+    let seen = terminal.wait_for("which panic it is", 0);
+    assert!(
+        terminal
+            .written()
+            .contains("in kernel `matadd` at kernels.rs:33")
+    );
+    let checked = unchecked.map(|(before, after)| (after, before));
+    edit(folder.path(), "kernels.rs", &checked);
+    terminal.wait_for("3 of 9 cases right", seen);
+    // That run was the first with a verdict.
+    terminal.wait_for("verdict 1", seen);
+    terminal.press("q").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!terminal.written().contains("index out of bounds"));
+}
+
+#[test]
+fn a_print_has_a_line_of_its_own_beside_a_bar() {
+    let folder = starter();
+    let print = (
+        "let i = (y",
+        "if x + y == 0 { print!(\"left = {}\", n_x) } let i = (y",
+    );
+    edit(folder.path(), "kernels.rs", &[print]);
+    let terminal = Terminal::new(80, 24).unwrap();
+    let folder_name = folder.path().to_str().unwrap();
+    let words = ["test", "matadd", "--device=emulated", "--submission"];
+    let case = [folder_name, "--param=n_x=1100", "--param=n_y=900"];
+    let mut command = harness_of_course(folder.path(), &[&words[..], &case].concat());
+    command.env("TERM", "xterm");
+    let mut child = terminal.give_to(&mut command).unwrap().spawn().unwrap();
+    child.wait().unwrap();
+    let written = terminal.written();
+    assert!(written.contains("left = 1100\r\n"), "{written}");
 }
 
 #[test]

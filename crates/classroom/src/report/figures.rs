@@ -3,10 +3,11 @@
 use std::mem::{Discriminant, discriminant};
 
 use grading::diagnose::Pattern;
-use grading::lab_spec::Against;
+use grading::lab_spec::{Against, COUNTED, Group};
 use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::{CaseGrade, Checks, CountGrade, GradeReport, Interval, PerformanceGrade};
 use page::escape;
+use serde::{Deserialize, Serialize};
 use terminal::table::Tone;
 use units::{bytes_per_s, three};
 
@@ -85,6 +86,40 @@ pub fn performance_result(timed: &PerformanceGrade) -> (String, Tone) {
 
 fn failure(failing: &Failure) -> String {
     format!("{} [{}]", failing.category.name(), failing.kind)
+}
+
+/// Points and cases, of those that are graded on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Points that were earned.
+    pub earned: f64,
+    /// Points that can be.
+    pub possible: f64,
+    /// Cases that are right.
+    pub right: usize,
+    /// All of them.
+    pub cases: usize,
+}
+
+/// The tally of a report. The emulated device grades no large cases, and the case that is run for
+/// its counts is none of the lab's.
+pub fn tally(report: &GradeReport) -> Tally {
+    let is_on_gpu = report.device != "emulated";
+    let is_graded =
+        |case: &&CaseGrade| (case.group != Group::Large || is_on_gpu) && case.name != COUNTED;
+    let graded: Vec<&CaseGrade> = report.cases.iter().filter(is_graded).collect();
+    let is_right = |case: &&&CaseGrade| matches!(case.status, Outcome::Passed | Outcome::Measured);
+    Tally {
+        earned: report.totals.earned,
+        possible: if is_on_gpu {
+            report.totals.graded()
+        } else {
+            let counted = report.counted.iter().map(|counted| counted.points);
+            graded.iter().map(|case| case.points).chain(counted).sum()
+        },
+        right: graded.iter().filter(is_right).count(),
+        cases: graded.len(),
+    }
 }
 
 /// The sum in words.

@@ -14,6 +14,8 @@ pub struct Change {
     pub wrong: Vec<String>,
     /// Cases that fail in another way.
     pub otherwise: Vec<String>,
+    /// Whether all was right before.
+    pub was_right: bool,
 }
 
 impl Change {
@@ -25,6 +27,7 @@ impl Change {
             right: Vec::new(),
             wrong: Vec::new(),
             otherwise: Vec::new(),
+            was_right: before.is_right(),
         };
         if before.refused.is_some() || now.refused.is_some() {
             return change;

@@ -8,6 +8,7 @@ use terminal::look::Look;
 use terminal::table::Table;
 use units::{grouped, three};
 
+use super::change::is_right;
 use super::lines::wrapped;
 use super::sheet::{Rank, Sheet};
 use grading::lab_spec::{COUNTED, Figure, Group, LabSpec};
@@ -42,24 +43,29 @@ pub struct Yardstick {
 }
 
 impl Yardstick {
-    /// For the small cases of this lab file, and these figures of its handout.
-    pub fn new(spec: &LabSpec, figures: &[Figure]) -> Yardstick {
-        let small = spec.cases.iter().filter(|case| case.group == Group::Small);
-        let work = small.filter_map(|spec_of_case| {
-            let work = spec_of_case.with_seed(spec.lab, 0).ok()?.work();
-            let (updates, unit) = (work.updates, work.unit);
-            (updates > 0).then(|| (spec_of_case.name.clone(), Work { updates, unit }))
-        });
+    /// For the small cases of these lab files, and these figures of the lab's handout.
+    pub fn new(specs: &[Option<&LabSpec>], figures: &[Figure]) -> Yardstick {
+        let mut work_of = BTreeMap::new();
+        for spec in specs.iter().flatten() {
+            for case in spec.cases.iter().filter(|case| case.group == Group::Small) {
+                let Ok(made) = case.with_seed(spec.lab, 0) else {
+                    continue;
+                };
+                let (updates, unit) = (made.work().updates, made.work().unit);
+                if updates > 0 {
+                    work_of.insert(case.name.clone(), Work { updates, unit });
+                }
+            }
+        }
         Yardstick {
-            work: work.collect(),
+            work: work_of,
             figures: figures.to_vec(),
         }
     }
 
     /// The case whose counts tell most: that of the handout, or else the largest that was counted.
     fn telling<'r>(&self, report: &'r GradeReport) -> Option<(&'r CaseGrade, &Work)> {
-        let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
-        let known = counted.filter_map(|case| Some((case, self.work.get(&case.name)?)));
+        let known = counted(report).filter_map(|case| Some((case, self.work.get(&case.name)?)));
         known.max_by_key(|(case, work)| (case.name == COUNTED, work.updates))
     }
 
@@ -74,6 +80,12 @@ impl Yardstick {
         let reached = if is_ahead(&figure) { "" } else { ": reached" };
         Some(format!("{} in step {}{reached}", figure.value, figure.step))
     }
+}
+
+/// The cases whose counts mean something: a kernel that is wrong may do less.
+pub fn counted(report: &GradeReport) -> impl Iterator<Item = &CaseGrade> {
+    let cases = report.cases.iter().filter(|case| is_right(case));
+    cases.filter(|case| !case.counts.is_empty())
 }
 
 /// The counts of the saves before, by case: of the last one that was counted.
@@ -97,8 +109,7 @@ pub fn add(
     columns: usize,
 ) {
     let Some((case, work)) = yardstick.telling(report) else {
-        let none =
-            "no counts: only the emulated device counts, and only cases that run to their end";
+        let none = "no counts: only the emulated device counts, and only cases that are right";
         sheet.add(Rank::Detail, wrapped(none, "  ", 4, columns));
         return;
     };
@@ -118,7 +129,11 @@ pub fn add(
             name: words,
             now: figure(now),
             before: shown(old),
-            handout: yardstick.figure(name, now).unwrap_or_default(),
+            // A figure is for a case of its size.
+            handout: yardstick
+                .figure(name, now)
+                .filter(|_| case.name == COUNTED)
+                .unwrap_or_default(),
         })
     });
     let rows: Vec<Row> = rows.collect();
@@ -167,8 +182,7 @@ const COUNTS: [(&str, &str); 5] = [
 
 /// The counts of every case, as they are.
 pub fn of_all(report: &GradeReport, look: Look) -> Vec<String> {
-    let cases = report.cases.iter().filter(|case| !case.counts.is_empty());
-    let counted: Vec<&CaseGrade> = cases.collect();
+    let counted: Vec<&CaseGrade> = counted(report).collect();
     if counted.is_empty() {
         return Vec::new();
     }

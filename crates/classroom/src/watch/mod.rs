@@ -54,6 +54,7 @@ use terminal::stdout::Out;
 
 use super::examiner::{Examiner, folder_within};
 use super::grade::Bars;
+use super::progress::kept::{self, Kept};
 use super::report;
 use super::rules::{GradeSettings, Rules};
 use counts::Yardstick;
@@ -64,6 +65,7 @@ use grading::report::GradeReport;
 use gradings::{Event, Gradings};
 use keyboard::{Keyboard, size};
 pub(crate) use lines::names;
+pub(crate) use next_step::in_order;
 use screen::Screen;
 use session::{Action, Session};
 use subject::{Files, Subject};
@@ -113,15 +115,8 @@ pub struct WatchArgs {
 pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let folder = folder(args.submission.as_deref(), Path::new("."))?;
     let settings = GradeSettings {
-        lab: args.lab.clone(),
-        lab_file: None,
         device: Some(args.device),
-        // The same inputs each time: what changes from save to save is the submission's doing.
-        seed: Some(Seeds::secret()?.0 % 1_000_000),
-        draw: None,
-        deadline: 60.0,
-        total_deadline: None,
-        without_isolation: args.without_isolation,
+        ..settings(args.lab.as_deref(), args.without_isolation)?
     };
     let rules = || Rules::new(&settings)?.of_visible_cases(&folder);
     let visible = rules()?;
@@ -133,12 +128,12 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     // Only the emulated device counts.
     let counted = hints.counted().filter(|_| device == DeviceName::Emulated);
     let counting = counted.map(|counted| {
-        let more = rules()?.with_counted(counted)?;
-        Examiner::new(more, &settings, None, Authors::Own)
+        let alone = rules()?.counted_alone(counted)?;
+        Examiner::new(alone, &settings, None, Authors::Own)
     });
     let counting = counting.transpose()?;
     let counted_spec = counting.as_ref().map(|it| it.rules().lab_spec(None));
-    let counted_spec = counted_spec.transpose()?.unwrap_or(&spec);
+    let counted_spec = counted_spec.transpose()?;
     let figures = counted.map_or(&[][..], |counted| &counted.figures);
     let subject = Subject {
         lab: lab.to_owned(),
@@ -146,7 +141,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         needs_lab_flag: args.lab.is_some(),
         device: device.to_string(),
         hints,
-        yardstick: Yardstick::new(counted_spec, figures),
+        yardstick: Yardstick::new(&[Some(&spec), counted_spec], figures),
         has_counted: counting.is_some(),
     };
     let watched = Watched {
@@ -154,6 +149,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         counting: counting.as_ref(),
         device,
         folder: &folder,
+        lab_file: &spec.text,
         annotate: args.annotate,
     };
     if args.once {
@@ -163,19 +159,43 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     }
 }
 
+/// The settings for one's own work on a lab, on the emulated device.
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub(crate) fn settings(
+    lab: Option<&str>,
+    without_isolation: bool,
+) -> Result<GradeSettings, CommandError> {
+    Ok(GradeSettings {
+        lab: lab.map(str::to_owned),
+        lab_file: None,
+        device: Some(DeviceName::Emulated.into()),
+        // The same inputs each time: what changes from save to save is the submission's doing.
+        seed: Some(Seeds::secret()?.0 % 1_000_000),
+        draw: None,
+        deadline: 60.0,
+        total_deadline: None,
+        without_isolation,
+    })
+}
+
 /// A submission's folder, who grades it, and who reads its faults as annotations, if anyone does.
 #[derive(Clone, Copy)]
 struct Watched<'w> {
     examiner: &'w Examiner,
-    /// Grades the case that the handout counts, too.
+    /// Grades the case alone that the handout counts.
     counting: Option<&'w Examiner>,
     device: DeviceName,
     folder: &'w Path,
+    /// The text of the lab file, without the case that the handout counts.
+    lab_file: &'w str,
     annotate: Option<Forge>,
 }
 
 impl Watched<'_> {
-    /// Grades; with the case that the handout counts, if `is_counting`.
+    /// Grades; the case alone that the handout counts, if `is_counting`.
     fn grade(
         self,
         is_counting: bool,
@@ -232,7 +252,7 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
 }
 
 /// The two files, as they are now. Reading what is not a plain file may take for ever.
-fn read(folder: &Path) -> Files {
+pub(crate) fn read(folder: &Path) -> Files {
     ["kernels.rs", "launch.rs"].map(|name| {
         let path = folder.join(name);
         std::fs::read(path.is_file().then_some(path)?).ok()
@@ -266,6 +286,7 @@ fn watch(
     thread::scope(|scope| {
         let mut control = Control {
             folder: watched.folder,
+            lab_file: watched.lab_file,
             gradings: Gradings::new(watched, scope, events),
             began: Instant::now(),
         };
@@ -302,6 +323,8 @@ fn watch(
 /// Hands events to the session, and does what it says.
 struct Control<'scope, 'env> {
     folder: &'env Path,
+    /// The text of the lab file, of the cases that count.
+    lab_file: &'env str,
     gradings: Gradings<'scope, 'env>,
     began: Instant,
 }
@@ -335,20 +358,36 @@ impl Control<'_, '_> {
                 }
                 given => {
                     session.graded(number, given, took);
-                    None
+                    self.keep(session);
+                    session.counted_next(now)
                 }
             },
             None => None,
         };
         match action.or_else(|| session.polled(read(self.folder), self.began.elapsed())) {
-            Some(Action::Grade(number)) => {
-                let is_counting = session.screen.is_counting();
-                self.gradings.begin(number, is_counting);
-            }
+            Some(Action::Grade(number)) => self.gradings.begin(number, false),
+            Some(Action::Count(number)) => self.gradings.begin(number, true),
             Some(Action::Quit) => return Ok(ControlFlow::Break(())),
             None => {}
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Control<'_, '_> {
+    /// Keeps the verdict for `harness progress`, where the files are in the course's folder.
+    fn keep(&self, session: &Session) {
+        let Some((report, files)) = session.screen.graded().zip(session.graded_files()) else {
+            return;
+        };
+        let Ok(root) = course_root::find(None, Path::new(".")) else {
+            return;
+        };
+        if let Some(folder) = kept::within(&root, self.folder) {
+            let key = kept::key(files, self.lab_file);
+            // A verdict that cannot be kept is found again.
+            let _ = Kept::of(report, &folder, key).write(&root);
+        }
     }
 }
 

@@ -257,7 +257,7 @@ fn lab_after(lab: &str) -> Option<&'static str> {
 
 /// The labs in the order in which they build on each other: the table of labs/README.md. Names of
 /// labs are code there; a row without one is another lab's sequel.
-fn in_order() -> impl Iterator<Item = &'static str> {
+pub fn in_order() -> impl Iterator<Item = &'static str> {
     let page = include_str!("../../../../labs/README.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
     rows.filter_map(|row| Some(row.split_once('`')?.0))

@@ -17,9 +17,10 @@ pub const SETTLED: Duration = Duration::from_millis(60);
 /// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Begin the grading of this number, of the files as they are, and drop any other; with the
-    /// case that the handout counts, while counts are shown.
+    /// Begin the grading of this number, of the files as they are, and drop any other.
     Grade(u64),
+    /// Likewise, but the case alone that the handout counts.
+    Count(u64),
     /// End the program.
     Quit,
 }
@@ -34,6 +35,8 @@ pub struct Session {
     taken: Option<Files>,
     /// When the grading at hand began.
     grading: Option<Duration>,
+    /// Whether it is that of the case that the handout counts.
+    is_counting: bool,
     /// How many gradings have begun: the number of the one at hand.
     begun: u64,
     revision: u64,
@@ -47,6 +50,7 @@ impl Session {
             seen: ([None, None], Duration::ZERO),
             taken: None,
             grading: None,
+            is_counting: false,
             begun: 0,
             revision: 0,
         }
@@ -65,6 +69,11 @@ impl Session {
     /// Whether the grading of this number is the one at hand: files of others have changed since.
     pub fn is_at(&self, number: u64) -> bool {
         self.is_grading() && self.begun == number
+    }
+
+    /// The files of the last verdict; none while others are graded.
+    pub fn graded_files(&self) -> Option<&Files> {
+        self.taken.as_ref().filter(|_| !self.is_grading())
     }
 
     /// How long the grading at hand has been under way.
@@ -99,10 +108,8 @@ impl Session {
             b'h' => self.screen.hint(),
             b'c' => {
                 self.screen.toggle_counts();
-                if self.screen.lacks_counts() {
-                    self.revision += 1;
-                    return self.wanted(now);
-                }
+                self.revision += 1;
+                return self.counted_next(now);
             }
             b'a' => self.screen.all(),
             _ => return None,
@@ -140,17 +147,32 @@ impl Session {
         self.grading = None;
         let files = self.taken.as_ref().unwrap_or(&self.seen.0);
         match graded {
+            Ok(report) if self.is_counting => self.screen.counted(report),
             Ok(report) => self.screen.show(report, files, took),
             Err(error) => self.screen.trouble(error.to_string()),
         }
         self.revision += 1;
     }
 
+    /// The counts come after the verdict, where they are shown, and only if all is right.
+    pub fn counted_next(&mut self, now: Duration) -> Option<Action> {
+        if self.is_grading() || !self.screen.lacks_counts() {
+            return None;
+        }
+        self.begin(now, true);
+        Some(Action::Count(self.begun))
+    }
+
     /// Grades, and drops the grading at hand.
     fn wanted(&mut self, now: Duration) -> Option<Action> {
+        self.begin(now, false);
+        Some(Action::Grade(self.begun))
+    }
+
+    fn begin(&mut self, now: Duration, is_counting: bool) {
         self.begun += 1;
         self.grading = Some(now);
-        self.screen.begins();
-        Some(Action::Grade(self.begun))
+        self.is_counting = is_counting;
+        self.screen.begins(is_counting);
     }
 }

@@ -18,7 +18,7 @@ use device::check::Expected;
 const MAX_UPDATES_AGAIN: u64 = 1 << 27;
 
 /// Larger cases are not run again to see who stored each cell.
-const MAX_UPDATES_OF_MAP: u64 = 1 << 22;
+const MAX_UPDATES_OF_MAP: u64 = 1 << 20;
 
 impl CaseWork<'_> {
     /// The diagnosis of a wrong result.

@@ -202,7 +202,7 @@ fn counted(
         figures: Vec::new(),
     };
     // The lab says which it does not take.
-    let spec = lab_spec.with_counted(&counted);
+    let spec = lab_spec.counted_alone(&counted);
     spec.map_err(|failure| (None, mistake(failure)))?;
     for figure in table.figures {
         let Figure { count, value, .. } = figure.get_ref();

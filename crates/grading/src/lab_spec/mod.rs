@@ -127,7 +127,7 @@ pub enum ToleranceRule {
 /// The most devices of a case.
 pub const MAX_DEVICES: u32 = 8;
 
-/// The name of the case that [`LabSpec::with_counted`] adds.
+/// The name of the case of [`LabSpec::counted_alone`].
 pub const COUNTED: &str = "part-2";
 
 /// One tested problem.
@@ -253,21 +253,22 @@ impl LabSpec {
         LabSpec::parse(&file.to_string(), &self.file)
     }
 
-    /// The lab file with one more small case, [`COUNTED`], worth no points.
+    /// The lab file with a small case alone, [`COUNTED`], worth no points.
     ///
     /// # Errors
     ///
-    /// [`LabSpecError::Invalid`] for parameters that the lab does not have, or if there is a case
-    /// of this name.
-    pub fn with_counted(&self, counted: &Counted) -> Result<LabSpec, LabSpecError> {
+    /// [`LabSpecError::Invalid`] for parameters that the lab does not have.
+    pub fn counted_alone(&self, counted: &Counted) -> Result<LabSpec, LabSpecError> {
         let mut file: toml::Table = self.text.parse().expect("a checked file is TOML");
-        if let Some(toml::Value::Array(cases)) = file.get_mut("case") {
-            let mut case = toml::Table::new();
-            case.insert("name".to_owned(), COUNTED.into());
-            case.insert("group".to_owned(), Group::Small.name().into());
-            case.insert("points".to_owned(), 0.into());
-            case.insert("params".to_owned(), counted.params.clone().into());
-            cases.push(case.into());
+        let mut case = toml::Table::new();
+        case.insert("name".to_owned(), COUNTED.into());
+        case.insert("group".to_owned(), Group::Small.name().into());
+        case.insert("points".to_owned(), 0.into());
+        case.insert("params".to_owned(), counted.params.clone().into());
+        file.insert("case".to_owned(), vec![toml::Value::from(case)].into());
+        // They are about other cases.
+        for other in ["performance", "count"] {
+            file.remove(other);
         }
         LabSpec::parse(&file.to_string(), &self.file)
     }

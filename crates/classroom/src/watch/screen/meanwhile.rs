@@ -18,7 +18,9 @@ impl Screen {
             return "waiting for a save".to_owned();
         };
         let seconds = time.as_secs();
-        if self.panicking.is_some() {
+        if self.is_counting {
+            format!("counting a case of part 2, {seconds} s")
+        } else if self.panicking.is_some() {
             format!("grading, {seconds} s: which panic it is takes a minute, the first time")
         } else if self.is_building(time) {
             format!("building, {seconds} s")
@@ -47,14 +49,17 @@ impl Screen {
         let Some(time) = grading_for else {
             return self.within(look, columns, room);
         };
-        if self.is_building(time) {
-            let mut sheet = Sheet::default();
-            sheet.add(Rank::Verdict, self.heading(look, columns));
-            let of_kernels_alone = self.building == Some(Building::OfKernels);
-            first_build(&mut sheet, of_kernels_alone, look, columns);
-            return sheet.within(room, |_| String::new());
+        if self.is_counting {
+            return self.within(look, columns, room);
         }
         let Some((case, failure, files)) = &self.panicking else {
+            if self.is_building(time) {
+                let mut sheet = Sheet::default();
+                sheet.add(Rank::Verdict, self.heading(look, columns));
+                let of_kernels_alone = self.building == Some(Building::OfKernels);
+                first_build(&mut sheet, of_kernels_alone, look, columns);
+                return sheet.within(room, |_| String::new());
+            }
             let colourless = Look {
                 colour: false,
                 ..look

@@ -9,8 +9,8 @@ use std::time::Duration;
 use page::escape;
 use terminal::look::Look;
 
-use crate::report::figures;
-use crate::watch::change::{Change, is_right};
+use crate::report::figures::{self, Tally};
+use crate::watch::change::Change;
 use crate::watch::counts::{self, Before};
 use crate::watch::failure::{Detail, different, first};
 use crate::watch::lines::{self, command, cut, names, wrapped};
@@ -18,10 +18,10 @@ use crate::watch::next_step::{NextStep, after};
 use crate::watch::prints;
 use crate::watch::sheet::{Rank, Sheet};
 use crate::watch::subject::{Files, Subject};
-use grading::lab_spec::{COUNTED, Group, Hint};
+use grading::lab_spec::{COUNTED, Hint};
 use grading::outcome::Failure;
 use grading::pack::Building;
-use grading::report::{CaseGrade, GradeReport};
+use grading::report::GradeReport;
 
 /// The keys, and what each does.
 const KEYS: [(&str, &str); 5] = [
@@ -64,6 +64,14 @@ struct Verdict {
     counted_before: Before,
 }
 
+impl Verdict {
+    /// Whether all is right, and was not at the last save.
+    fn is_newly_right(&self) -> bool {
+        let newly = self.change.as_ref().is_none_or(|change| !change.was_right);
+        self.report.is_right() && newly
+    }
+}
+
 /// All that the user sees.
 pub struct Screen {
     subject: Subject,
@@ -79,6 +87,8 @@ pub struct Screen {
     pages: Cell<usize>,
     /// A panic in the grading at hand, while its message is sought; and the files.
     panicking: Option<(String, Failure, [String; 2])>,
+    /// Whether the grading at hand is of the case that the handout counts.
+    is_counting: bool,
     /// How far the first build is, in the grading at hand.
     building: Option<Building>,
 }
@@ -96,6 +106,7 @@ impl Screen {
             pages: Cell::new(1),
             panicking: None,
             building: None,
+            is_counting: false,
         }
     }
 
@@ -125,8 +136,7 @@ impl Screen {
         if let Some(old) = &old {
             counted_before = old.counted_before.clone();
             // A case that failed was not counted: those of an earlier save stay.
-            let cases = old.report.cases.iter();
-            let counted = cases.filter(|case| !case.counts.is_empty());
+            let counted = counts::counted(&old.report);
             counted_before.extend(counted.map(|case| (case.name.clone(), case.counts.clone())));
         }
         self.verdict = Some(Verdict {
@@ -158,8 +168,9 @@ impl Screen {
         self.building = Some(how_far);
     }
 
-    /// A grading begins.
-    pub fn begins(&mut self) {
+    /// A grading begins: of all cases, or of the one that the handout counts.
+    pub fn begins(&mut self, is_counting: bool) {
+        self.is_counting = is_counting;
         self.panicking = None;
         self.building = None;
     }
@@ -174,16 +185,19 @@ impl Screen {
         self.with_counts = !self.with_counts;
     }
 
-    /// Whether the case that the handout counts is wanted.
-    pub fn is_counting(&self) -> bool {
-        self.with_counts
+    /// Whether the counts are shown without the case that the handout counts, though there is one,
+    /// and all is right: the counts of what is wrong mean nothing.
+    pub fn lacks_counts(&self) -> bool {
+        let has_it = |given: &GradeReport| given.cases.iter().any(|case| case.name == COUNTED);
+        let right = self.graded().filter(|report| report.is_right());
+        self.with_counts && self.subject.has_counted && right.is_some_and(|it| !has_it(it))
     }
 
-    /// Whether the counts are shown without the case that the handout counts, though there is one.
-    pub fn lacks_counts(&self) -> bool {
-        let report = self.verdict.as_ref().map(|verdict| &verdict.report);
-        let has_it = |given: &GradeReport| given.cases.iter().any(|case| case.name == COUNTED);
-        self.with_counts && self.subject.has_counted && report.is_some_and(|it| !has_it(it))
+    /// Takes the report on the case that the handout counts, of the files of the last verdict.
+    pub fn counted(&mut self, report: GradeReport) {
+        if let Some(verdict) = &mut self.verdict {
+            verdict.report.cases.extend(report.cases);
+        }
     }
 
     /// Shows everything; or its next page, or what matters most again.
@@ -361,17 +375,14 @@ impl Screen {
 
     fn points(&self, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
         let report = &verdict.report;
-        let is_graded = |case: &&CaseGrade| case.group != Group::Large || self.is_on_gpu();
-        let graded: Vec<&CaseGrade> = report.cases.iter().filter(is_graded).collect();
-        let right = graded.iter().filter(|case| is_right(case)).count();
-        let possible = if self.is_on_gpu() {
-            report.totals.graded()
-        } else {
-            let counted = report.counted.iter().map(|counted| counted.points);
-            graded.iter().map(|case| case.points).chain(counted).sum()
-        };
-        let figure = figures::earned(report.totals.earned, possible);
-        let mut text = format!("{figure} points, {right} of {} cases right", graded.len());
+        let Tally {
+            earned,
+            possible,
+            right,
+            cases,
+        } = figures::tally(report);
+        let figure = figures::earned(earned, possible);
+        let mut text = format!("{figure} points, {right} of {cases} cases right");
         let for_speed: f64 = report.performance.iter().map(|timed| timed.points).sum();
         if for_speed > 0.0 && !self.is_on_gpu() {
             let points = figures::points(for_speed);
@@ -388,6 +399,12 @@ impl Screen {
         }
         if report.is_right() {
             lines.push(look.good("  All cases here are right."));
+            if verdict.is_newly_right() {
+                let lab = &self.subject.lab;
+                let done =
+                    format!("  Part 1 of {lab} is done; `harness progress` shows the others.");
+                lines.push(look.good(&cut(&done, columns)));
+            }
         }
         lines.extend(
             verdict
@@ -446,6 +463,7 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
         right,
         wrong,
         otherwise,
+        was_right: _,
     } = change;
     let mut lines = Vec::new();
     let list = |label: &str, cases: &[String]| {

@@ -1,26 +1,23 @@
 //! Key `c`: counts per update, beside the save before and the handout.
 
-use grading::lab_spec::{COUNTED, LabSpec};
+use grading::lab_spec::COUNTED;
 
 use super::sessions::{at, right, version};
 use super::*;
 
-/// Matadd, as students have it, with the case that its handout counts.
-fn lab() -> LabSpec {
-    let counted = embedded_hints("matadd").unwrap().counted().unwrap();
-    let visible = embedded("matadd").unwrap().without_hidden_cases().unwrap();
-    visible.with_counted(counted).unwrap()
-}
-
 fn matadd() -> Screen {
     let hints = embedded_hints("matadd").unwrap();
+    let counted = hints.counted().unwrap();
+    let visible = embedded("matadd").unwrap();
+    let alone = visible.counted_alone(counted).unwrap();
+    assert_eq!(alone.cases.len(), 1);
     Screen::new(Subject {
         lab: "matadd".to_owned(),
         folder: "labs/matadd/starter".to_owned(),
         needs_lab_flag: false,
         device: "emulated".to_owned(),
         hints,
-        yardstick: Yardstick::new(&lab(), &hints.counted().unwrap().figures),
+        yardstick: Yardstick::new(&[Some(visible), Some(&alone)], &counted.figures),
         has_counted: true,
     })
 }
@@ -84,6 +81,22 @@ fn counts_stand_beside_the_save_before_and_the_handout() {
 }
 
 #[test]
+fn a_wrong_kernel_reaches_nothing() {
+    let mut wrong_one = counted(1, None);
+    wrong_one.cases[1].status = Outcome::Failed(wrong());
+    let text = seen_of([counted(37, None), wrong_one]);
+    assert!(
+        text.contains("no counts") && !text.contains("reached"),
+        "{text}"
+    );
+    // A figure of the handout is for a case of its size.
+    let mut small = counted(1, None);
+    small.cases[1].name = "wide".to_owned();
+    let of_small = seen_of([small]);
+    assert!(of_small.contains("per update, wide") && !of_small.contains("step"));
+}
+
+#[test]
 fn counts_never_hide_a_fault() {
     let text = seen_of([counted(37, None), counted(0, Some(race()))]);
     for shown in [
@@ -102,15 +115,38 @@ fn counts_never_hide_a_fault() {
 }
 
 #[test]
-fn the_key_counts_again_where_the_case_was_not_run() {
+fn counts_come_after_the_verdict_and_of_right_results_alone() {
     let mut session = Session::new(matadd());
     assert_eq!(session.polled(version(0), at(0)), Some(Action::Grade(1)));
-    session.graded(1, right(), at(900));
-    assert!(!session.screen.is_counting());
-    assert_eq!(session.key(b'c', at(1000)), Some(Action::Grade(2)));
-    assert!(session.screen.is_counting());
-    session.graded(2, Ok(counted(37, None)), at(900));
+    // While it grades, there is nothing to count.
+    assert_eq!(session.key(b'c', at(10)), None);
+    session.graded(1, Ok(report(&[("one-step", race())])), at(900));
+    // A wrong result is not counted.
+    assert_eq!(session.counted_next(at(900)), None);
+    assert_eq!(session.key(b'\n', at(1000)), Some(Action::Grade(2)));
+    session.graded(2, right(), at(900));
+    assert_eq!(session.counted_next(at(1900)), Some(Action::Count(3)));
+    // The verdict stands meanwhile.
+    let time = session.grading_for(at(2900));
+    let meanwhile = session.screen.full(Look::PLAIN, 80, 24, time, true);
+    let meanwhile = meanwhile.join("\n");
+    assert!(
+        meanwhile.contains("All cases here are right."),
+        "{meanwhile}"
+    );
+    assert!(
+        meanwhile.contains("counting a case of part 2, 1 s"),
+        "{meanwhile}"
+    );
+    let mut alone = counted(37, None);
+    alone.cases.remove(0);
+    session.graded(3, Ok(alone), at(800));
+    assert!(seen(&session.screen).contains("per update, part-2"));
+    assert_eq!(session.counted_next(at(3000)), None);
     // Off and on again: it has been counted.
-    assert_eq!(session.key(b'c', at(2000)), None);
-    assert_eq!(session.key(b'c', at(2100)), None);
+    assert_eq!(session.key(b'c', at(3100)), None);
+    assert_eq!(session.key(b'c', at(3200)), None);
+    // A save drops the counting, too.
+    assert_eq!(session.polled(version(1), at(4000)), None);
+    assert_eq!(session.polled(version(1), at(4100)), Some(Action::Grade(4)));
 }

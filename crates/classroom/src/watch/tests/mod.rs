@@ -23,7 +23,7 @@ fn screen() -> Screen {
         needs_lab_flag: false,
         device: "emulated".to_owned(),
         hints: embedded_hints("wave2d").unwrap(),
-        yardstick: Yardstick::new(embedded("wave2d").unwrap(), &[]),
+        yardstick: Yardstick::new(&[embedded("wave2d").ok()], &[]),
         has_counted: false,
     })
 }
