@@ -25,7 +25,6 @@
 //! | `report/figures.rs`     | what every form of a report says of a case                      |
 //! | `report/student.rs`     | the form that may be handed back                                |
 //! | `watch/mod.rs`          | `harness watch`: a grade on every save, one screen              |
-//! | `watch/screen/mod.rs`   | that screen                                                     |
 //! | `progress/mod.rs`       | `harness progress`: how far a student is, lab by lab            |
 //! | `pack.rs`               | `harness pack`: a submission, built in isolation                |
 //! | `check_course/mod.rs`   | `harness check-course`: the course, tested as students will     |

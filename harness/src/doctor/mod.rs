@@ -14,10 +14,13 @@ use serde::Serialize;
 
 use device::cpu;
 use exit::{CommandError, Ending};
+use grading::pack::Building;
+use grading::pack::job::PackProcesses;
 use sandbox::{InForce, Layer};
 use select::devices::{Machine, too_old};
 use terminal::json::JsonArg;
 use terminal::look::Look;
+use terminal::progress::Bar;
 use terminal::stdout::Out;
 use terminal::table::{Align, Columns, Tone};
 use units::{bytes, count};
@@ -28,6 +31,10 @@ use units::{bytes, count};
     after_help = "Exits with 0 if everything needed to test on the CPU is there; a GPU is optional."
 )]
 pub struct DoctorArgs {
+    /// Build now what submissions are compiled against, which the first grade would do: one to two
+    /// minutes, once
+    #[arg(long)]
+    build: bool,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -68,7 +75,8 @@ struct Report {
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] if `--json` names a file that cannot be written.
+/// [`CommandError::Input`] if `--json` names a file that cannot be written; with `--build`, what
+/// the machine lacks for that.
 pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
     let machine = Machine::discover(&[], Sanitize::NONE);
@@ -85,6 +93,9 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
     if json.wants_text() {
         out.line(render(&report, out.look()))?;
     }
+    if args.build && report.ready {
+        build()?;
+    }
     let ending = if report.ready {
         Ending::Fine
     } else {
@@ -92,6 +103,24 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
     };
     json.write("doctor", report, out)?;
     Ok(ending)
+}
+
+/// Builds what submissions are compiled against.
+fn build() -> Result<(), CommandError> {
+    let mut options = grading::pack::Options::new(course_root(None)?);
+    // Only the course's own crates are compiled.
+    options.without_isolation = true;
+    let label = |how_far| match how_far {
+        Building::All => "building the libraries of kernels.rs and launch.rs",
+        Building::OfKernels => "building the libraries of kernels.rs",
+    };
+    let mut bar = None;
+    PackProcesses::new(options).prepare_for_any(&mut |how_far| {
+        // One at a time.
+        drop(bar.take());
+        bar = Some(Bar::spinner(label(how_far)));
+    })?;
+    Ok(())
 }
 
 impl Report {

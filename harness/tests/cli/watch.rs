@@ -92,6 +92,26 @@ fn a_session_in_a_terminal() {
     );
 }
 
+/// With `--build`, the libraries are there before the first grade needs them; without, `doctor`
+/// only looks.
+#[test]
+fn doctor_builds_what_submissions_are_compiled_against() {
+    let folder = tempfile::tempdir().unwrap();
+    let course = folder.path().join("course");
+    std::fs::create_dir(&course).unwrap();
+    let doctor = |flags: &[&str]| {
+        let mut command = harness(&course, &[&["doctor"], flags].concat());
+        command.env("HARNESS_COURSE", &course).output().unwrap()
+    };
+    // It is not asked for, so nothing is missed.
+    assert_eq!(doctor(&[]).status.code(), Some(0));
+    let refused = doctor(&["--build"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", describe(&refused));
+    let mut build = harness_of_course(folder.path(), &["doctor", "--build"]);
+    let output = build.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+}
+
 /// A save while the message of a panic is sought, which takes cargo a while the first time.
 #[test]
 fn a_panic_is_shown_at_once_and_a_save_drops_its_run() {

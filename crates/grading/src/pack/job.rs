@@ -259,6 +259,16 @@ impl PackProcesses {
         tell: &mut dyn FnMut(Building),
     ) -> Result<(), PackError> {
         Sources::are_there(submission)?;
+        self.prepare_for_any(tell)
+    }
+
+    /// Builds what any submission is compiled against, where that is not done yet. `tell` is told
+    /// how far it is.
+    ///
+    /// # Errors
+    ///
+    /// The machine lacks something for it.
+    pub fn prepare_for_any(&self, tell: &mut dyn FnMut(Building)) -> Result<(), PackError> {
         self.packer.prepare_telling(tell).map(drop)
     }
 
