@@ -28,7 +28,7 @@ const fn long(line: &'static str) -> Row {
 }
 
 /// Every command is here, and every argument that is a path: a test asks clap which there are.
-pub const TABLE: [Row; 37] = [
+pub const TABLE: [Row; 38] = [
     short("list --json=>o.json"),
     long("doctor --json=>o.json"),
     short(
@@ -51,6 +51,7 @@ pub const TABLE: [Row; 37] = [
     ),
     long("grade --all <class --lab matadd --lab-file <lab.toml -o >results/"),
     long("watch <sub --lab matadd --once"),
+    long("progress --json=>o.json"),
     short("grade-worker pack <sub"),
     short("report <p.json -o >page.html --ladder >l.svg"),
     short("run poisson --n 9 --iterations 2 --device cpu --output npy --out >p/"),
