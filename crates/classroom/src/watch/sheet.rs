@@ -70,18 +70,24 @@ impl Sheet {
 
     /// As much as fits into `room` lines, at least one. `more` says how many lines are left out,
     /// empty ones not counted.
-    pub fn within(mut self, room: usize, more: impl Fn(usize) -> String) -> Vec<String> {
+    pub fn within(self, room: usize, more: impl Fn(usize) -> String) -> Vec<String> {
         let room = room.max(1);
-        let mut left_out = 0;
-        // A line that says what is left out takes room too.
-        while self.height() + usize::from(left_out > 0) > room {
-            let Some(at) = self.least() else { break };
-            let part = self.parts.remove(at);
-            if part.rank != Rank::Blank {
-                left_out += part.lines.len();
-            }
+        let mut is_kept = vec![true; self.parts.len()];
+        while !self.fits(&is_kept, room) {
+            let Some(at) = self.least(&is_kept) else {
+                break;
+            };
+            is_kept[at] = false;
         }
-        let mut lines = self.lines();
+        // A large part may have left room for smaller ones that went before it.
+        let mut gone: Vec<usize> = (0..is_kept.len()).filter(|&at| !is_kept[at]).collect();
+        gone.sort_by_key(|&at| self.parts[at].rank);
+        for at in gone {
+            is_kept[at] = true;
+            is_kept[at] = self.fits(&is_kept, room);
+        }
+        let mut left_out = self.left_out(&is_kept);
+        let mut lines = self.kept(&is_kept);
         if lines.len() + usize::from(left_out > 0) > room {
             let kept = room - 1;
             left_out += lines.len() - kept;
@@ -93,12 +99,40 @@ impl Sheet {
         lines
     }
 
+    /// Whether these parts fit, with the line that says how much is left out.
+    fn fits(&self, is_kept: &[bool], room: usize) -> bool {
+        self.kept(is_kept).len() + usize::from(self.left_out(is_kept) > 0) <= room
+    }
+
+    /// How many lines that are not empty are in the other parts.
+    fn left_out(&self, is_kept: &[bool]) -> usize {
+        let others = self.parts.iter().zip(is_kept).filter(|(_, kept)| !**kept);
+        let told = others.filter(|(part, _)| part.rank != Rank::Blank);
+        told.map(|(part, _)| part.lines.len()).sum()
+    }
+
+    /// The lines of these parts. Where a part between two empty lines is left out, one remains.
+    fn kept(&self, is_kept: &[bool]) -> Vec<String> {
+        let mut sheet = Sheet::default();
+        for (part, _) in self.parts.iter().zip(is_kept).filter(|(_, kept)| **kept) {
+            match part.rank {
+                Rank::Blank if part.lines[0].is_empty() => sheet.blank(),
+                rank => sheet.add(rank, part.lines.clone()),
+            }
+        }
+        sheet.lines()
+    }
+
     /// The part that goes next: of the last rank the one that is farthest down, except that the
     /// empty lines at the top go first. The event and its place stay.
-    fn least(&self) -> Option<usize> {
-        let ranks = || self.parts.iter().map(|part| part.rank);
-        let least = ranks().max().filter(|rank| *rank > Rank::Asked)?;
-        let mut places = ranks().enumerate().filter(|(_, rank)| *rank == least);
+    fn least(&self, is_kept: &[bool]) -> Option<usize> {
+        let ranks = || {
+            let parts = self.parts.iter().zip(is_kept).enumerate();
+            parts.filter_map(|(at, (part, kept))| kept.then_some((at, part.rank)))
+        };
+        let last = ranks().map(|(_, rank)| rank).max();
+        let least = last.filter(|rank| *rank > Rank::Asked)?;
+        let mut places = ranks().filter(|(_, rank)| *rank == least);
         let place = if least == Rank::Blank {
             places.next()
         } else {
@@ -147,9 +181,24 @@ mod tests {
         assert_eq!(fitted(7), "points event around 1 place next next +2");
         assert_eq!(fitted(6), "points event place next next +3");
         assert_eq!(fitted(5), "event place next next +4");
-        assert_eq!(fitted(4), "event place +6");
+        // The next step has two lines, and no room; the points have.
+        assert_eq!(fitted(4), "points event place +5");
         assert_eq!(fitted(2), "event +7");
         assert_eq!(fitted(1), "+8");
+    }
+
+    #[test]
+    fn a_large_part_leaves_room_for_small_ones() {
+        let mut sheet = Sheet::default();
+        let lines = |text: &str| text.split('/').map(str::to_owned).collect();
+        sheet.add(Rank::Event, lines("event"));
+        sheet.blank();
+        sheet.add(Rank::Detail, lines("1/2/3/4/5/6"));
+        sheet.blank();
+        sheet.add(Rank::Remedy, lines("next"));
+        sheet.add(Rank::Command, lines("command"));
+        let fitted = sheet.within(5, |left_out| format!("+{left_out}"));
+        assert_eq!(fitted, ["event", "", "next", "command", "+6"]);
     }
 
     #[test]
