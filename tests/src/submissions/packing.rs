@@ -44,7 +44,7 @@ impl Packing {
         let folder = scratch.path().join("submission");
         corpus.write(submission, &folder)?;
         let file = scratch.path().join("packed.bundle");
-        match self.processes.pack(&folder, &lab_spec, DRAW, &file) {
+        match self.processes.pack(&folder, &lab_spec, DRAW, &file, None) {
             Ok(_) => {}
             Err(PackError::Failure(failure)) => return Ok(Err(failure.message)),
             Err(error) => return Err(error.to_string()),

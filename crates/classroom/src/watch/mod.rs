@@ -44,10 +44,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use device::Wish;
 use exit::{CommandError, Ending, codes};
 use forge::Forge;
 use lab::CaseError;
-use output_files::interrupt;
+use output_files::{OutputFile, OutputPath, interrupt};
 use select::course_root;
 use select::devices::{DeviceName, Wanted};
 use terminal::stdout::Out;
@@ -58,7 +59,7 @@ use super::progress::kept::{self, Kept};
 use super::report;
 use super::rules::{GradeSettings, Rules};
 use counts::Yardstick;
-use grading::engine::{CaseRunner, Seeds, Show, Workers};
+use grading::engine::{CaseRunner, Replays, Seeds, Show, Workers};
 use grading::lab_spec;
 use grading::pack::Authors;
 use grading::report::GradeReport;
@@ -79,7 +80,7 @@ const POLL_WHILE_WRITTEN: Duration = Duration::from_millis(40);
 /// Arguments of `harness watch`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Keys: h shows a hint, c counts what the kernels do, a shows everything, Enter grades again, q ends. Only cases that students know are \
+    after_help = "Keys: h shows a hint, c counts what the kernels do, a shows everything, r writes a page on which one steps to the mistake, Enter grades again, q ends. Only cases that students know are \
                   graded. With NO_COLOR, or where standard output is no terminal, each verdict is printed below the last one."
 )]
 pub struct WatchArgs {
@@ -100,6 +101,10 @@ pub struct WatchArgs {
     /// does with one's own
     #[arg(long, alias = "without-landlock")]
     without_isolation: bool,
+    /// The page that the key r writes, and --once: the first case that fails, step by step [default:
+    /// LAB-replay.html in the system's folder for temporary files]
+    #[arg(long, value_name = "FILE.html")]
+    replay: Option<OutputPath>,
     /// Print each verdict below the last one, with the faults as annotations, between the lines
     /// `watch: grading` and `watch: graded`, for an editor's task
     #[arg(long, value_name = "READER")]
@@ -118,8 +123,13 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         device: Some(args.device),
         ..settings(args.lab.as_deref(), args.without_isolation)?
     };
+    // It can be written, before any work starts.
+    if let Some(path) = &args.replay {
+        OutputFile::create("--replay", path)?;
+    }
     let rules = || Rules::new(&settings)?.of_visible_cases(&folder);
-    let visible = rules()?;
+    let mut visible = rules()?;
+    visible.options.replay = Replays::Wrong(Wish::default());
     let spec = visible.lab_spec(None)?.clone();
     let lab = spec.lab.name;
     let hints = lab_spec::embedded_hints(lab)?;
@@ -144,7 +154,13 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         yardstick: Yardstick::new(&[Some(&spec), counted_spec], figures),
         has_counted: counting.is_some(),
     };
+    let temporary = || std::env::temp_dir().join(format!("{lab}-replay.html"));
+    let replay = args
+        .replay
+        .as_deref()
+        .map_or_else(temporary, Path::to_owned);
     let watched = Watched {
+        replay: &replay,
         examiner: &examiner,
         counting: counting.as_ref(),
         device,
@@ -153,7 +169,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         annotate: args.annotate,
     };
     if args.once {
-        once(watched, subject, out)
+        once(watched, args.replay.is_some(), subject, out)
     } else {
         watch(watched, subject, out)
     }
@@ -184,6 +200,8 @@ pub(crate) fn settings(
 /// A submission's folder, who grades it, and who reads its faults as annotations, if anyone does.
 #[derive(Clone, Copy)]
 struct Watched<'w> {
+    /// The page that replays a case.
+    replay: &'w Path,
     examiner: &'w Examiner,
     /// Grades the case alone that the handout counts.
     counting: Option<&'w Examiner>,
@@ -195,6 +213,27 @@ struct Watched<'w> {
 }
 
 impl Watched<'_> {
+    /// Writes the page that replays the case that failed. Its path, or why there is none.
+    fn replay(self, report: Option<&GradeReport>) -> String {
+        let Some(report) = report else {
+            return "the last save could not be graded".to_owned();
+        };
+        let Some(replayed) = &report.replayed else {
+            return if report.is_right() {
+                "nothing is wrong; `harness test` with --replay steps through what is right"
+            } else {
+                "no case that failed has run"
+            }
+            .to_owned();
+        };
+        let written = OutputFile::create("--replay", self.replay)
+            .and_then(|file| file.write_all(replayed.html.as_bytes()));
+        match written {
+            Ok(path) => format!("{}; open it in a browser", path.display()),
+            Err(error) => error.to_string(),
+        }
+    }
+
     /// Grades; the case alone that the handout counts, if `is_counting`.
     fn grade(
         self,
@@ -260,7 +299,12 @@ pub(crate) fn read(folder: &Path) -> Files {
 }
 
 /// Grades once.
-fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+fn once(
+    watched: Watched<'_>,
+    replays: bool,
+    subject: Subject,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let files = read(watched.folder);
     let began = Instant::now();
     let report = watched.grade(false, &Workers, &mut Bars::default())?;
@@ -268,6 +312,9 @@ fn once(watched: Watched<'_>, subject: Subject, out: &mut Out<'_>) -> Result<End
     let annotations = watched.annotations(&report);
     let mut screen = Screen::new(subject);
     screen.show(report, &files, began.elapsed());
+    if replays {
+        screen.replayed(watched.replay(screen.graded()));
+    }
     let block = screen.block(out.look(), columns()).join("\n");
     out.line(format!("{block}\n{annotations}").trim_end())?;
     Ok(ending)
@@ -285,6 +332,7 @@ fn watch(
     let mut session = Session::new(Screen::new(subject));
     thread::scope(|scope| {
         let mut control = Control {
+            watched,
             folder: watched.folder,
             lab_file: watched.lab_file,
             gradings: Gradings::new(watched, scope, events),
@@ -322,6 +370,7 @@ fn watch(
 
 /// Hands events to the session, and does what it says.
 struct Control<'scope, 'env> {
+    watched: Watched<'env>,
     folder: &'env Path,
     /// The text of the lab file, of the cases that count.
     lab_file: &'env str,
@@ -367,6 +416,10 @@ impl Control<'_, '_> {
         match action.or_else(|| session.polled(read(self.folder), self.began.elapsed())) {
             Some(Action::Grade(number)) => self.gradings.begin(number, false),
             Some(Action::Count(number)) => self.gradings.begin(number, true),
+            Some(Action::Replay) => {
+                let words = self.watched.replay(session.screen.graded());
+                session.screen.replayed(words);
+            }
             Some(Action::Quit) => return Ok(ControlFlow::Break(())),
             None => {}
         }

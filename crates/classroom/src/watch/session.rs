@@ -21,6 +21,8 @@ pub enum Action {
     Grade(u64),
     /// Likewise, but the case alone that the handout counts.
     Count(u64),
+    /// Write the page that replays the case that failed.
+    Replay,
     /// End the program.
     Quit,
 }
@@ -112,6 +114,10 @@ impl Session {
                 return self.counted_next(now);
             }
             b'a' => self.screen.all(),
+            b'r' if !self.screen.is_empty() => {
+                self.revision += 1;
+                return Some(Action::Replay);
+            }
             _ => return None,
         }
         self.revision += 1;

@@ -24,10 +24,11 @@ use grading::pack::Building;
 use grading::report::GradeReport;
 
 /// The keys, and what each does.
-const KEYS: [(&str, &str); 5] = [
+const KEYS: [(&str, &str); 6] = [
     ("h", "hint"),
     ("c", "counts"),
     ("a", "all"),
+    ("r", "replay"),
     ("Enter", "again"),
     ("q", "quit"),
 ];
@@ -78,6 +79,8 @@ pub struct Screen {
     verdict: Option<Verdict>,
     /// Why the last save could not be graded, if so.
     trouble: Option<String>,
+    /// The page that replays a case, or why there is none, once it is asked for.
+    replay: Option<String>,
     /// How many hints are shown.
     hints: usize,
     with_counts: bool,
@@ -100,6 +103,7 @@ impl Screen {
             subject,
             verdict: None,
             trouble: None,
+            replay: None,
             hints: 0,
             with_counts: false,
             page: None,
@@ -132,6 +136,7 @@ impl Screen {
             self.hints = 0;
         }
         self.page = None;
+        self.replay = None;
         let mut counted_before = Before::new();
         if let Some(old) = &old {
             counted_before = old.counted_before.clone();
@@ -178,6 +183,11 @@ impl Screen {
     /// Shows one hint more.
     pub fn hint(&mut self) {
         self.hints = (self.hints + 1).min(self.fitting().len().max(1));
+    }
+
+    /// Says which page replays a case, or why there is none.
+    pub fn replayed(&mut self, words: String) {
+        self.replay = Some(words);
     }
 
     /// Shows the counts, or no longer.
@@ -286,6 +296,11 @@ impl Screen {
             next(&step, sheet, look, columns);
         }
         sheet.blank();
+        if let Some(words) = &self.replay {
+            let lines = wrapped(&escape::line(words), "  replay: ", 4, columns);
+            sheet.add(Rank::Asked, lines);
+            sheet.blank();
+        }
         self.add_hints(sheet, look, columns);
         if self.with_counts {
             sheet.blank();

@@ -285,7 +285,7 @@ fn a_low_or_narrow_window_keeps_the_next_step_and_the_keys() {
     assert_snapshot!(low);
     assert!(low.contains("next:") && low.contains("q quit"));
     sized(&screen, 100, 24);
-    assert!(sized(&screen, 40, 60).ends_with("h c a Enter q"));
+    assert!(sized(&screen, 40, 60).ends_with("h c a r Enter q"));
     sized(&screen, 40, 5);
 }
 

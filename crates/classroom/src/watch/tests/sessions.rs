@@ -86,7 +86,25 @@ fn keys() {
     assert_eq!(session.revision(), revision + 1);
     assert_eq!(session.key(b'A', at(1000)), None);
     assert_eq!(session.revision(), revision + 2);
+    assert_eq!(session.key(b'R', at(1000)), Some(Action::Replay));
+    assert_eq!(session.revision(), revision + 3);
     assert_eq!(session.key(b'q', at(1000)), Some(Action::Quit));
+}
+
+#[test]
+fn the_page_of_a_replay_is_named_until_the_next_verdict() {
+    let mut session = session();
+    // There is nothing yet that could be replayed.
+    assert_eq!(session.key(b'r', at(1)), None);
+    session.graded(1, right(), at(900));
+    session
+        .screen
+        .replayed("/tmp/wave2d-replay.html; open it in a browser".to_owned());
+    let shown = |at: &Session| at.screen.block(Look::PLAIN, 80).join("\n");
+    assert!(shown(&session).contains("  replay: /tmp/wave2d-replay.html; open it in a browser"));
+    session.key(b'\n', at(1000));
+    session.graded(2, right(), at(1900));
+    assert!(!shown(&session).contains("replay"));
 }
 
 /// The page of 80 x 24 after this time of a grading.
