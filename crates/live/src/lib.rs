@@ -4,7 +4,7 @@
 //!
 //! [`answer`] takes a launch as JSON and gives what it did as JSON: the fault in the words of
 //! `emulate`, counts, buffers, and the page that replays it. It is ordinary Rust. Compiled to
-//! WebAssembly, a worker of the page in the book calls it (`docs/live`); compiled for this machine,
+//! WebAssembly, a worker of the page in the book calls it; compiled for this machine,
 //! tests call it, and compare.
 //!
 //! # Contract

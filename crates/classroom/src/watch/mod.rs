@@ -101,8 +101,8 @@ pub struct WatchArgs {
     /// does with one's own
     #[arg(long, alias = "without-landlock")]
     without_isolation: bool,
-    /// The page that the key r writes, and --once: the first case that fails, step by step [default:
-    /// LAB-replay.html in the system's folder for temporary files]
+    /// The page that the key r writes, and --once: the first case that fails, step by step
+    /// [default: LAB-replay.html in the system's folder for temporary files]
     #[arg(long, value_name = "FILE.html")]
     replay: Option<OutputPath>,
     /// Print each verdict below the last one, with the faults as annotations, between the lines

@@ -50,7 +50,7 @@ pub const TABLE: [Row; 38] = [
         "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/ --sarif >s.sarif --junit >j.xml --replay >r.html",
     ),
     long("grade --all <class --lab matadd --lab-file <lab.toml -o >results/"),
-    long("watch <sub --lab matadd --once"),
+    long("watch <sub --lab matadd --once --replay >r.html"),
     long("progress --json=>o.json"),
     short("grade-worker pack <sub"),
     short("report <p.json -o >page.html --ladder >l.svg"),
