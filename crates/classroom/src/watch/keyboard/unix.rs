@@ -1,7 +1,7 @@
 //! A terminal by Unix.
 
 use std::io::{IsTerminal, stdin, stdout};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use output_files::interrupt::OnInterrupt;
 use rustix::process::getpgrp;
@@ -11,8 +11,32 @@ use rustix::termios::{
 
 /// The terminal of standard input, which gives each key as it is pressed and shows none.
 pub struct Keyboard {
-    before: Arc<Termios>,
+    before: Arc<Before>,
     _on_interrupt: OnInterrupt,
+}
+
+/// How the terminal was.
+struct Before {
+    modes: Termios,
+    /// An interrupt has set it back, for good: the program is about to end, and until it does,
+    /// another thread must not take the terminal again.
+    is_over: Mutex<bool>,
+}
+
+impl Before {
+    /// Sets the terminal to other modes, unless an interrupt has set it back.
+    fn change(&self, modes: &Termios) {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_over {
+            set(modes);
+        }
+    }
+
+    fn set_back_for_good(&self) {
+        let mut is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        *is_over = true;
+        set(&self.modes);
+    }
 }
 
 impl Keyboard {
@@ -22,11 +46,14 @@ impl Keyboard {
         if !stdin().is_terminal() || !is_in_foreground() {
             return None;
         }
-        let before = Arc::new(tcgetattr(stdin()).ok()?);
+        let before = Arc::new(Before {
+            modes: tcgetattr(stdin()).ok()?,
+            is_over: Mutex::new(false),
+        });
         let on_interrupt = OnInterrupt::new({
             let before = Arc::clone(&before);
             move || {
-                set(&before);
+                before.set_back_for_good();
                 // The shell goes on below the screen. Another thread may hold the lock of `stdout`.
                 let _ = rustix::io::write(stdout(), b"\n");
             }
@@ -54,15 +81,15 @@ impl Keyboard {
 
     /// No lines, no echo. Ctrl-C, Ctrl-Z and output stay what they are.
     fn give_keys(&self) {
-        let mut modes = Termios::clone(&self.before);
+        let mut modes = self.before.modes.clone();
         modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
-        set(&modes);
+        self.before.change(&modes);
     }
 }
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        set(&self.before);
+        self.before.change(&self.before.modes);
     }
 }
 
