@@ -1,6 +1,7 @@
 //! The frame of every program here: its command runs, an error is told, and the exit code says how
 //! it went.
 
+use std::io::Write;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,7 +22,9 @@ pub fn main(command: fn(&mut Out<'_>) -> Result<Ending, CommandError>) -> ExitCo
         Ok(Err(failure)) => {
             // It may quote a submission.
             let words = escape::plain(&failure.to_string());
-            eprintln!("{}", Look::of_stderr().message("error:", &words));
+            // At once: another process may write to the same place.
+            let line = Look::of_stderr().message("error:", &words) + "\n";
+            let _ = std::io::stderr().write_all(line.as_bytes());
             failure.exit_code()
         }
         Err(_panic) if LACKS_THREADS.load(Relaxed) => exit::codes::ENVIRONMENT,
