@@ -5,17 +5,19 @@ use crate::program::Declared;
 
 impl Declared {
     /// The bytes of the text's section of this name, without its dot (PTX ISA, "Debugging
-    /// directives"). Labels and other sections in it are 0. `None` if the text has none of this
+    /// directives"). A label in it is 1,
+    /// another section 0, with what is added to them. `None` if the text has none of this
     /// name, or none that can be read.
     ///
     /// ```
     /// let text = ".version 8.0
     ///     .target sm_90, debug
     ///     .section .debug_info { .b8 3
-    ///         .b32 .debug_abbrev
+    ///         .b32 .debug_loc+17, $L__tmp
     ///         .b8 120, 0 }";
     /// let program = ptx::Program::read(text, |_| Ok(()))?;
-    /// assert_eq!(program.section("debug_info"), Some(vec![3, 0, 0, 0, 0, b'x', 0]));
+    /// let bytes = vec![3, 17, 0, 0, 0, 1, 0, 0, 0, b'x', 0];
+    /// assert_eq!(program.section("debug_info"), Some(bytes));
     /// assert_eq!(program.section("debug_abbrev"), None);
     /// # Ok::<(), ptx::Error>(())
     /// ```
@@ -50,7 +52,17 @@ fn read(text: &str, name: &str) -> Option<Vec<u8>> {
             Tok::Punct('}') => return Some(section),
             Tok::Int(value) if is_negative => value.wrapping_neg(),
             Tok::Int(value) => value,
-            Tok::Dot(_) | Tok::Word(_) => 0,
+            Tok::Dot(_) => 0,
+            Tok::Word(_) => 1,
+            Tok::Punct('+') => {
+                let Tok::Int(added) = next()? else {
+                    return None;
+                };
+                let before = section.len().checked_sub(width)?;
+                let mut sum = [0; 8];
+                sum[..width].copy_from_slice(&section.split_off(before));
+                u64::from_le_bytes(sum).wrapping_add(added)
+            }
             _ => return None,
         };
         is_negative = false;

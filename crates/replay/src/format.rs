@@ -92,6 +92,9 @@ struct Register {
     name: String,
     /// Its bits: 1 for a predicate.
     bits: u32,
+    /// The variable of the source that it holds, where debug information says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variable: Option<String>,
 }
 
 /// A buffer of global memory.
@@ -231,6 +234,7 @@ impl Document {
         mistake: Option<&Mistake>,
         facts: &Facts<'_>,
     ) -> Document {
+        let variables = debug_names::variables(program, &recording.kernel);
         let mut sources = Sources::default();
         let places: Vec<Place> = recording
             .places
@@ -254,6 +258,7 @@ impl Document {
                 .map(|register| Register {
                     name: register.name.clone(),
                     bits: register.bits,
+                    variable: variables.get(&register.name).cloned(),
                 })
                 .collect(),
             buffers: recording

@@ -3,7 +3,7 @@
 
 use ptx_emu::{ProgramFault, parameter_types, short_name};
 
-use super::{Driver, debug_names};
+use super::Driver;
 use crate::machine_code::Origin;
 use crate::objects::launch::Launch;
 use crate::report;

@@ -4,7 +4,6 @@
 
 pub(crate) mod context;
 mod copy;
-mod debug_names;
 mod explain;
 mod graph;
 mod launch;

@@ -15,7 +15,7 @@ function laneValues(i) {
   const number = isAuto ? step.v[0]?.[0] : view.register;
   if (number !== undefined && number !== "address") {
     const register = rec.registers[number], { lanes } = registerNow(strips[view.strip], number, view.time);
-    return { title: `${register.name}${isAuto ? ", which this step writes" : ""}`, texts: lanes.map((v) => formatValue(v, register.bits, formatOf(register))), used: formatOf(register) };
+    return { title: `${registerName(register)}${isAuto ? ", which this step writes" : ""}`, texts: lanes.map((v) => formatValue(v, register.bits, formatOf(register))), used: formatOf(register) };
   }
   if (!access) return { title: isAuto ? "this step writes no register" : "this step has no address", texts: [] };
   const name = access.f != null ? rec.buffers[access.f].name : `${access.s} memory`, texts = [], used = view.format === "hex" ? "hex" : "integer";
@@ -58,19 +58,23 @@ function showLanes() {
 
 // ---- The menu of registers
 
+const registerOptions = [];
+
 function makeRegisterMenu() {
   const menu = byId("register-menu");
   menu.append(html("option", { value: "auto", textContent: "what the step writes" }), html("option", { value: "address", textContent: "the address of the access" }));
-  rec.registers.forEach((_, number) => menu.append(html("option", { value: number })));
+  // Those that hold a variable of the source come first.
+  const numbers = [...rec.registers.keys()].sort((a, b) => !rec.registers[a].variable - !rec.registers[b].variable || a - b);
+  for (const number of numbers) menu.append(registerOptions[number] = html("option", { value: number }));
   menu.value = "auto";
   menu.onchange = () => { view.register = /^\d/.test(menu.value) ? Number(menu.value) : menu.value; showLanes(); };
 }
 
 function showRegisters() {
-  const strip = strips[view.strip], { options } = byId("register-menu"), width = Math.min(Math.max(...rec.registers.map(({ name }) => name.length)), 10);
-  rec.registers.forEach(({ name }, number) => {
-    const now = summary(strip, number, view.time), option = options[number + 2];
-    const text = `${name.padEnd(width)} ${now ? `${now.text.padEnd(12)} ${lineName(now.last)}` : "not set yet"}`.replace(/ /g, "\u00a0");
+  const strip = strips[view.strip], width = Math.min(Math.max(...rec.registers.map((register) => registerName(register).length)), 16);
+  rec.registers.forEach((register, number) => {
+    const now = summary(strip, number, view.time), option = registerOptions[number];
+    const text = `${registerName(register).padEnd(width)} ${now ? `${now.text.padEnd(12)} ${lineName(now.last)}` : "not set yet"}`.replace(/ /g, "\u00a0");
     const className = !now ? "unset" : now.last === here() ? "fresh" : "";
     // Touching only what changed keeps a step cheap with hundreds of registers.
     if (option.text !== text) option.textContent = text;

@@ -160,6 +160,9 @@ function formatValue(value, bits, format) {
   return String(BigInt.asUintN(bits, value));
 }
 
+/** A register, and the variable of the source that it holds. */
+const registerName = (register) => register.name + (register.variable ? ` (${register.variable})` : "");
+
 /** Whether an instruction takes a register as a float: recent compilers declare no other type than its bits. */
 function isFloat(register) {
   if (register.isFloat === undefined) {
