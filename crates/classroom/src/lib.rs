@@ -34,6 +34,7 @@ pub mod arguments;
 pub mod check_course;
 pub mod examiner;
 pub mod grade;
+mod kept;
 pub mod pack;
 mod places;
 pub mod progress;

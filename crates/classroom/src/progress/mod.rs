@@ -1,9 +1,8 @@
 //! `harness progress`: how far a student is, lab by lab.
 //!
-//! `watch` keeps the verdict on each save ([`kept`]). A lab whose files have changed since, or that
+//! `watch` keeps the verdict on each save (`kept`). A lab whose files have changed since, or that
 //! was never watched, is graded first: so the table is right however the files came to be.
 
-pub mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +24,10 @@ use units::count;
 use crate::arguments::course_root;
 use crate::examiner::Examiner;
 use crate::grade::Bars;
+use crate::kept::{Kept, key};
 use crate::report::figures::{self, Tally};
 use crate::rules::Rules;
 use crate::watch::{in_order, read, settings};
-use kept::{Kept, key};
 
 /// Arguments of `harness progress`.
 #[derive(Debug, Clone, Args)]

@@ -102,7 +102,7 @@ fn a_verdict_of_watch_counts_and_says_the_folder() {
     std::fs::create_dir_all(&mine).unwrap();
     std::fs::write(mine.join("kernels.rs"), "mine").unwrap();
     std::fs::write(mine.join("launch.rs"), "mine").unwrap();
-    let folder = kept::within(root.path(), &mine).unwrap();
+    let folder = crate::kept::within(root.path(), &mine).unwrap();
     assert_eq!(folder, Path::new("labs/wave2d/mine"));
     let spec = embedded("wave2d").unwrap().without_hidden_cases().unwrap();
     let key = key(&read(&mine), &spec.text);
@@ -113,5 +113,5 @@ fn a_verdict_of_watch_counts_and_says_the_folder() {
     assert_eq!((&all[1].folder, all[1].state), (&folder, State::Right));
     // Another's folder is none of the course's.
     let elsewhere = tempfile::tempdir().unwrap();
-    assert_eq!(kept::within(root.path(), elsewhere.path()), None);
+    assert_eq!(crate::kept::within(root.path(), elsewhere.path()), None);
 }

@@ -200,7 +200,7 @@ pub fn printed_in(report: &GradeReport) -> Vec<(Vec<String>, String)> {
 pub fn printer(cases: &[String], most: usize) -> String {
     match cases {
         [] => "launch.rs printed".to_owned(),
-        _ => format!("kernels printed in {}", crate::watch::names(cases, most)),
+        _ => format!("kernels printed in {}", names(cases, most)),
     }
 }
 
@@ -339,6 +339,22 @@ fn look_of<'f>(
         said.collect(),
         patterns.iter().map(discriminant).collect(),
     )
+}
+
+/// The names as a list, which says how many more there are after `most`.
+///
+/// ```
+/// use classroom::report::figures::names;
+///
+/// let all = ["a", "b", "c"].map(str::to_owned);
+/// assert_eq!(names(&all, 3), "a, b, c");
+/// assert_eq!(names(&all, 2), "a, b and 1 more");
+/// ```
+pub fn names(names: &[String], most: usize) -> String {
+    match names.len().saturating_sub(most) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..most].join(", ")),
+    }
 }
 
 /// Every failure once, with the cases that it is about.

@@ -4,10 +4,11 @@ use page::escape;
 use terminal::look::Look;
 
 use super::compiler::Errors;
-use super::lines::{names, wrapped};
+use super::lines::wrapped;
 use super::sheet::{Rank, Sheet};
 use super::{excerpt, map};
 use crate::report::figures;
+use crate::report::figures::names;
 use grading::diagnose::Pattern;
 use grading::diagnose::text::{About, sentences};
 use grading::outcome::{Failure, Kind};

@@ -66,14 +66,6 @@ pub fn cut(line: &str, columns: usize) -> String {
     kept + "..."
 }
 
-/// The names as a list, which says how many more there are after `most`.
-pub fn names(names: &[String], most: usize) -> String {
-    match names.len().saturating_sub(most) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names[..most].join(", ")),
-    }
-}
-
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -107,8 +99,5 @@ mod tests {
     fn what_is_cut_shows_it() {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abc...");
-        let all = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(names(&all, 3), "a, b, c");
-        assert_eq!(names(&all, 2), "a, b and 1 more");
     }
 }

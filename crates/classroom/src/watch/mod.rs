@@ -55,7 +55,7 @@ use terminal::stdout::Out;
 
 use super::examiner::{Examiner, folder_within};
 use super::grade::Bars;
-use super::progress::kept::{self, Kept};
+use super::kept::{self, Kept};
 use super::report;
 use super::rules::{GradeSettings, Rules};
 use counts::Yardstick;
@@ -65,7 +65,6 @@ use grading::pack::Authors;
 use grading::report::GradeReport;
 use gradings::{Event, Gradings};
 use keyboard::{Keyboard, size};
-pub(crate) use lines::names;
 pub(crate) use next_step::in_order;
 use screen::Screen;
 use session::{Action, Session};

@@ -9,11 +9,12 @@ use std::time::Duration;
 use page::escape;
 use terminal::look::Look;
 
+use crate::report::figures::names;
 use crate::report::figures::{self, Tally};
 use crate::watch::change::Change;
 use crate::watch::counts::{self, Before};
 use crate::watch::failure::{Detail, different, first};
-use crate::watch::lines::{self, command, cut, names, wrapped};
+use crate::watch::lines::{self, command, cut, wrapped};
 use crate::watch::next_step::{NextStep, after};
 use crate::watch::prints;
 use crate::watch::sheet::{Rank, Sheet};
