@@ -342,14 +342,6 @@ fn look_of<'f>(
 }
 
 /// The names as a list, which says how many more there are after `most`.
-///
-/// ```
-/// use classroom::report::figures::names;
-///
-/// let all = ["a", "b", "c"].map(str::to_owned);
-/// assert_eq!(names(&all, 3), "a, b, c");
-/// assert_eq!(names(&all, 2), "a, b and 1 more");
-/// ```
 pub fn names(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
         0 => names.join(", "),

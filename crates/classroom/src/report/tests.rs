@@ -585,3 +585,10 @@ fn every_file_is_written() {
     assert!(read("results.json").starts_with(b"{\n  \"score\""));
     assert!(read("pictures/odd-37x53.png").starts_with(b"\x89PNG"));
 }
+
+#[test]
+fn a_list_of_names_says_how_many_more_there_are() {
+    let all = ["a", "b", "c"].map(str::to_owned);
+    assert_eq!(figures::names(&all, 3), "a, b, c");
+    assert_eq!(figures::names(&all, 2), "a, b and 1 more");
+}
