@@ -41,7 +41,7 @@ def main():
         test = [HARNESS, "test", "matadd", "--submission", first, "--device", "emulated"]
         subprocess.run([*test, "--param", "n_x=1000", "--param", "n_y=1", "--replay", page], stdout=subprocess.DEVNULL)
         picture = os.path.join(HERE, "replay.png")
-        shot = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1240,790"]
+        shot = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1240,880", "--virtual-time-budget=5000"]
         subprocess.run([*shot, f"--screenshot={picture}", f"file://{page}"], check=True, stderr=subprocess.DEVNULL)
 
 

@@ -24,11 +24,11 @@ impl Facts<'static> {
     };
 }
 
-/// The text of a file of source that a program of this machine names: a compiler knows the files of
-/// a submission by their names in its folder.
-pub fn source(folder: &Path, name: &str) -> Option<String> {
-    let own = fs::read_to_string(folder.join(name));
-    own.or_else(|_| fs::read_to_string(name)).ok()
+/// The text of a file of source, in the first of these folders that has it: a compiler knows the files
+/// of a submission, or of a course, by their names in its folder.
+pub fn source(folders: &[&Path], name: &str) -> Option<String> {
+    let mut folders = folders.iter();
+    folders.find_map(|folder| fs::read_to_string(folder.join(name)).ok())
 }
 
 impl std::fmt::Debug for Facts<'_> {

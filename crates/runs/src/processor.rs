@@ -15,6 +15,7 @@ use exit::{CommandError, Ending};
 use replay::{Page, ReplayArgs};
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
+use select::course_root;
 use select::devices::{DeviceName, GenerationArg, Gpus, Machine, Wanted};
 use select::tuned::Table;
 use terminal::stdout::Out;
@@ -390,10 +391,11 @@ impl Processor {
             eprintln!("{}", out.look().message("note:", missing));
             return Ok(());
         };
-        let folder = self.variant.map_or("", |variant| &variant.name);
+        let solution = Path::new(self.variant.map_or("", |variant| &variant.name));
+        let course = course_root::of_program();
         let facts = Facts {
             axes: &|name| axes.get(name).cloned().unwrap_or_default(),
-            text: &|name| replay::source(Path::new(folder), name),
+            text: &|name| replay::source(&[solution, &course], name),
         };
         let program = recorded.executable.program();
         let wrote = page.write(

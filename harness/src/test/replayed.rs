@@ -8,6 +8,7 @@ use exit::CommandError;
 use lab::run::{explain, run_from};
 use lab::{LabCase, Variant};
 use replay::{Mistake, Page};
+use select::course_root;
 use terminal::stdout::Out;
 
 /// The page, and the test that it is to show.
@@ -100,9 +101,10 @@ impl Replayed {
             executable,
             mistake,
         } = &kept.replay;
+        let course = course_root::of_program();
         let facts = Facts {
             axes: &|name| kept.axes.get(name).cloned().unwrap_or_default(),
-            text: &|name| replay::source(Path::new(&kept.solution), name),
+            text: &|name| replay::source(&[Path::new(&kept.solution), &course], name),
         };
         let program = executable.program();
         let wrote = self

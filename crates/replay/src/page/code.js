@@ -17,7 +17,7 @@ function countLines() {
 /** A text is three columns, each a single node, so that a long file costs little; the lit lines are bars behind them. */
 function makeListing(lines, first, counts, name) {
   const column = (className, texts) => html("pre", { className, textContent: texts.join("\n") });
-  const margin = html("div", { className: "margin" }, column("counts", lines.map((_, n) => counts.get(first + n) ?? "")), column("numbers", lines.map((_, n) => first + n)));
+  const margin = html("div", { className: "margin" }, column("counts", lines.map((_, n) => (counts.has(first + n) ? `${counts.get(first + n)}×` : ""))), column("numbers", lines.map((_, n) => first + n)));
   margin.setAttribute("aria-hidden", "true");
   const marks = html("div", { className: "marks" }), body = column("lines", lines);
   return { first, marks, body, parts: [html("div", { className: "name", textContent: name }), html("div", { className: "text" }, marks, margin, body)] };
@@ -45,7 +45,9 @@ function light(box, source, lit, column) {
     listing.left = listing.body.offsetLeft + 7;
   }
   const top = (line) => (line - listing.first) * LINE, mark = (className, style) => Object.assign(html("div", { className }), { style });
-  const bars = lit.map((line, n) => mark(n ? "lit caller" : "lit now", `top: ${top(line)}px`)).reverse();
+  const faults = [rec.fault?.step, rec.fault?.other].filter((i) => i != null).map((i) => (source === "ptx" ? placeOf(i).ptx : placeOf(i).at.find((frame) => frame.source === source)?.line));
+  const bars = faults.filter((line) => line != null).map((line) => mark("lit mistake", `top: ${top(line)}px`));
+  bars.push(...lit.map((line, n) => mark(n ? "lit caller" : "lit now", `top: ${top(line)}px`)).reverse());
   if (column) bars.push(mark("caret", `top: ${top(lit[0]) + LINE - 2}px; left: calc(${listing.left}px + ${column - 1}ch)`));
   listing.marks.replaceChildren(...bars);
   if (lit.length && (top(lit[0]) < from || top(lit[0]) > from + sight)) box.scrollTop = top(lit[0]) - sight / 2;
@@ -72,13 +74,13 @@ function showCode() {
   showCallers(place, shown);
 }
 
-/** "index ← shift": the innermost function first, then those into which it was inlined. */
+/** "index called from shift": the innermost function first, then those into which it was inlined. */
 function showCallers(place, shown) {
   const parts = place.at.flatMap((frame, n) => {
     const button = html("button", { type: "button", className: "link", textContent: lineOf(frame), title: rec.sources[frame.source].path });
     button.onclick = () => { view.frame = n; showCode(); };
     button.setAttribute("aria-pressed", n === shown);
-    return n ? [" ← ", button] : [button];
+    return n ? [" called from ", button] : [button];
   });
   byId("callers").replaceChildren(...(parts.length ? parts : ["This instruction has no source line."]));
 }

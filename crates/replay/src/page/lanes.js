@@ -9,13 +9,20 @@ function laneState(step, strip, lane) {
   return has(step.z, lane) ? ["waiting", "waits"] : ["elsewhere", "elsewhere"];
 }
 
+/** The register that a plain store takes its value from. */
+function storedRegister(i) {
+  const name = rec.steps[i].m.some(({ k }) => k === "store") && /,\s*(%\w+);/.exec(ptxText(placeOf(i)))?.[1];
+  const number = rec.registers.findIndex((register) => register.name === name);
+  return number < 0 ? undefined : number;
+}
+
 /** The values in the lanes' cells: of the chosen register, or what the step writes, or the address. */
 function laneValues(i) {
   const step = rec.steps[i], access = step.m[0], isAuto = view.register === "auto";
-  const number = isAuto ? step.v[0]?.[0] : view.register;
+  const stored = isAuto && !step.v.length ? storedRegister(i) : undefined, number = isAuto ? step.v[0]?.[0] ?? stored : view.register;
   if (number !== undefined && number !== "address") {
     const register = rec.registers[number], { lanes } = registerNow(strips[view.strip], number, view.time);
-    return { title: `${registerName(register)}${isAuto ? ", which this step writes" : ""}`, texts: lanes.map((v) => formatValue(v, register.bits, formatOf(register))), used: formatOf(register) };
+    return { title: `${registerName(register)}${isAuto ? `, which this step ${stored === undefined ? "writes" : "stores"}` : ""}`, texts: lanes.map((v) => formatValue(v, register.bits, formatOf(register))), used: formatOf(register) };
   }
   if (!access) return { title: isAuto ? "this step writes no register" : "this step has no address", texts: [] };
   const name = access.f != null ? rec.buffers[access.f].name : `${access.s} memory`, texts = [], used = view.format === "hex" ? "hex" : "integer";
@@ -40,7 +47,9 @@ function drawLanes(i, width) {
     if (kind === "waiting") cell.append(svg("rect", { ...box, class: "hatched" }));
     cell.append(svg("title", {}, `lane ${lane}, thread ${strip.w * 32 + lane}: ${words}${text && `, ${text}`}`));
     cell.append(svg("text", { x: x + 4, y: y + 10, class: "small start" }, String(lane)), fitted(words === "ran" ? "" : words, x + w - 4, y + 10, w - 23, 9, { class: "left" }));
-    if (text) cell.append(fitted(text, x + w / 2, y + 25, w - 6, 13));
+    // The whole value is in the cell's title.
+    const short = used === "float" && text.length > 8 && isFinite(text) ? String(Number(Number(text).toPrecision(5))) : text;
+    if (text) cell.append(fitted(short, x + w / 2, y + 25, w - 6, 13));
     drawing.append(cell);
   }
   return { drawing, title, used };

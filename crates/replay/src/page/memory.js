@@ -22,8 +22,10 @@ function bankWords(step, access) {
 }
 
 function sectorWords(step, access) {
+  const apart = Array.isArray(access.o) && access.o.length === 2 ? Number(BigInt.asIntN(64, fromHex(access.o[1]))) : 0;
+  const why = Math.abs(apart) > access.n ? ` Neighbouring lanes are ${Math.abs(apart)} bytes apart.` : "";
   const grain = Math.min(access.n, 4), bytes = touchedCells(access, grain).size * grain, least = Math.ceil(bytes / 32);
-  return `${many(access.c, "sector")} for ${bytes} bytes; ${access.c > least ? `${least} would do.` : "it takes no fewer."}`;
+  return `${many(access.c, "sector")} for ${bytes} bytes; ${access.c > least ? `${least} would do.${why}` : "it takes no fewer."}`;
 }
 
 function strayWords(step, access, region) {
@@ -140,6 +142,11 @@ function drawLegend(drawing, region, x, y) {
   const isUnderway = [...region.copies.values()].some((list) => upTo(list, view.time));
   if (isUnderway) drawing.append(svg("rect", { x, y: y + 1, width: 12, height: 11, class: "underway" }), svg("text", { x: x + 16, y: y + 10, class: "small start" }, "an asynchronous copy is to store there"));
   if (isUnderway) y += 16;
+  if (!region.isShared) {
+    drawing.append(svg("rect", { x, y: y + 1, width: 12, height: 11, class: "hit" }), svg("text", { x: x + 16, y: y + 10, class: "small start" }, "an element of this access"));
+    drawing.append(svg("rect", { x: x + 170, y: y + 1, width: 12, height: 11, class: "touched" }), svg("text", { x: x + 186, y: y + 10, class: "small start" }, "the rest of its sector of 32 bytes"));
+    y += 16;
+  }
   if (!warps.size) return y + 2;
   drawing.append(svg("text", { x, y: y + 10, class: "small start" }, "stored last by warp"));
   x += 110;

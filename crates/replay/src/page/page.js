@@ -19,6 +19,8 @@ function raceSide(i, title, met, side) {
   const add = (text) => box.append(html("div", { textContent: text }));
   add(`${warpName(strip)}${met ? `, lane ${met.lanes[side]} (thread ${strip.w * 32 + met.lanes[side]})` : ""}`);
   if (met) add(`${VERBS[met.accesses[side].k][0]} ${elementName(met.element)}`);
+  const unset = rec.steps[i].m.map((access) => unsetWords(i, access, regions.get(regionKey(rec.steps[i], access)) ?? {})).find(Boolean);
+  if (unset) box.append(html("div", { textContent: unset, className: "mistake" }));
   box.append(html("button", { type: "button", className: "link", textContent: `${lineName(i)}, step ${i + 1}`, onclick: () => go(i) }));
   return box;
 }
@@ -97,12 +99,18 @@ function show() {
   showMemory();
 }
 
+/** Warps of the recorded blocks that have no step. */
+function notStarted() {
+  const all = Math.ceil(rec.block.reduce((a, b) => a * b, 1) / 32) * rec.blocks.length, missing = all - strips.length;
+  return missing > 0 && !rec.is_cut ? ` ${many(missing, "other warp")} had not begun.` : "";
+}
+
 function makeHeader() {
   const size = (parts) => parts.join(" × ");
   document.title = `${rec.kernel}: replay`;
   byId("title").textContent = rec.kernel;
   byId("facts").textContent = `Grid ${size(rec.grid)}, block ${size(rec.block)}. Recorded: ${rec.blocks.length > 1 ? "blocks" : "block"} ${rec.blocks.join(", ")}, ${rec.steps.length} steps.` +
-    (rec.is_cut ? " The recording is cut: the kernel executed more steps than fit." : "");
+    notStarted() + (rec.is_cut ? " The recording is cut: the kernel executed more steps than fit." : "");
   if (!rec.fault) return;
   byId("fault").hidden = false;
   byId("fault-text").textContent = rec.fault.text;

@@ -123,7 +123,7 @@ function drawFault(paint, x, top, ratio, colour) {
 function makeStrips() {
   strips.forEach((strip, number) => {
     const button = html("button", { type: "button", title: number < 9 ? `Look at ${warpName(strip)} (key ${number + 1})` : `Look at ${warpName(strip)}`, onclick: () => lookAtWarp(number) });
-    button.append(`${number < 9 ? `${number + 1}  ` : ""}b${rec.blocks[strip.b]} w${strip.w}`);
+    button.append(`${rec.blocks.length > 1 ? `block ${rec.blocks[strip.b]} ` : ""}warp ${strip.w}`);
     button.setAttribute("aria-label", warpName(strip));
     byId("strip-names").append(button);
   });
@@ -142,7 +142,7 @@ function makeStrips() {
 
 function showTime() {
   const i = here(), step = rec.steps[i], place = placeOf(i), strip = strips[view.strip];
-  byId("cursor").style.left = `${((view.time + 0.5) / rec.steps.length) * 100}%`;
+  byId("cursor").style.left = `min(${((view.time + 0.5) / rec.steps.length) * 100}%, 100% - 3px)`;
   const names = byId("strip-names");
   [...names.children].forEach((button, number) => button.setAttribute("aria-pressed", number === view.strip));
   const box = byId("time"), top = view.strip * ROW;
