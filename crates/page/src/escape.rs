@@ -5,33 +5,128 @@ use std::fmt::Write;
 
 use maud::Render;
 
-/// Invisible characters that reorder or hide text: they could make a line read as something else.
-fn is_invisible_control(character: char) -> bool {
+/// Whether a character is not seen, or is there to change others: it could make a line read as
+/// something else. By Unicode's properties: controls, formats, separators but for the space, private
+/// and unassigned ones, which are those that `Debug` of Rust's strings escapes; and of the visible
+/// categories those that are ignorable by default, and the empty cell of Braille.
+///
+/// ```
+/// use page::escape::is_hidden;
+///
+/// assert!(['\u{ad}', '\u{61c}', '\u{3164}', '\u{2800}', '\u{e0041}'].into_iter().all(is_hidden));
+/// assert!(!['a', 'ä', '\u{301}', 'א', '中', '\'', '\\', ' '].into_iter().any(is_hidden));
+/// ```
+pub fn is_hidden(character: char) -> bool {
+    // Both are escaped for another reason.
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
+    let is_ignorable = matches!(
+        character,
+        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}' | '\u{2800}'
+    );
+    // Behind a letter an accent is one that is seen.
+    let mut bytes = [b'a', 0, 0, 0, 0];
+    let length = 1 + character.encode_utf8(&mut bytes[1..]).len();
+    let text = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
+    is_ignorable || text.escape_debug().nth(1) != Some(character)
+}
+
+/// Whether a letter is written from right to left: it takes signs and digits beside it along.
+fn is_from_right(character: char) -> bool {
     matches!(
         character,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
     )
 }
 
-/// For a terminal, or a plain text: control characters are written as escapes; lines and tabs stay.
+/// Marks between which letters reorder nothing around them (Unicode Standard Annex 9): the first
+/// strong letter decides the direction.
+const ISOLATE: char = '\u{2068}';
+const POP: char = '\u{2069}';
+
+/// The marks of a line that are one of a pair, in the line's order of marks. Only those are left:
+/// one alone would end another's.
+fn paired(line: &str) -> Vec<bool> {
+    let mut are_paired = Vec::new();
+    let mut open = Vec::new();
+    for mark in line.chars().filter(|mark| [ISOLATE, POP].contains(mark)) {
+        let opener = (mark == POP).then(|| open.pop()).flatten();
+        if mark == ISOLATE {
+            open.push(are_paired.len());
+        }
+        if let Some(opener) = opener {
+            are_paired[opener] = true;
+        }
+        are_paired.push(opener.is_some());
+    }
+    are_paired
+}
+
+/// For a terminal, or a plain text: characters that are not seen are written as escapes; lines and
+/// tabs stay. Letters from right to left reorder nothing around them.
 pub fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    for character in text.chars() {
-        if matches!(character, '\n' | '\t')
-            || !(character.is_control() || is_invisible_control(character))
-        {
+    for line in text.split_inclusive('\n') {
+        let (words, end) = match line.strip_suffix('\n') {
+            Some(words) => (words, "\n"),
+            None => (line, ""),
+        };
+        clean += &visible(words);
+        clean += end;
+    }
+    clean
+}
+
+/// A line with escapes for the characters that are not seen; tabs stay, and pairs of marks.
+fn visible(line: &str) -> String {
+    if line
+        .bytes()
+        .all(|byte| byte == b'\t' || byte == b' ' || byte.is_ascii_graphic())
+    {
+        return line.to_owned();
+    }
+    let mut clean = String::with_capacity(line.len());
+    let mut marks = paired(line).into_iter();
+    let mut depth = 0;
+    // Whether letters from right to left are outside all pairs.
+    let mut is_bare = false;
+    for character in line.chars() {
+        let is_mark = [ISOLATE, POP].contains(&character) && marks.next() == Some(true);
+        match character {
+            ISOLATE if is_mark => depth += 1,
+            POP if is_mark => depth -= 1,
+            _ => is_bare |= depth == 0 && is_from_right(character),
+        }
+        if character == '\t' || is_mark || !is_hidden(character) {
             clean.push(character);
         } else {
             // Writing to a string does not fail.
             let _ = write!(clean, "{}", character.escape_default());
         }
     }
-    clean
+    if is_bare {
+        format!("{ISOLATE}{clean}{POP}")
+    } else {
+        clean
+    }
 }
 
 /// As [`plain`], in one line.
 pub fn line(text: &str) -> String {
     plain(text.trim_end()).replace(['\n', '\t'], " ")
+}
+
+/// As [`line`], for a field of a table that programs read: letters from right to left have no marks
+/// around them, so that a name stays the one that a list of students has.
+///
+/// ```
+/// assert_eq!(page::escape::field("אב"), "אב");
+/// assert_eq!(page::escape::field("an\u{ad}na"), "an\\u{ad}na");
+/// ```
+pub fn field(text: &str) -> String {
+    line(text).replace([ISOLATE, POP], "")
 }
 
 /// As [`plain`], cut after this many `characters`, with a note of the number left out.
@@ -103,8 +198,25 @@ mod tests {
             "a\\u{1b}[2Jb\\r\\u{9b}31mc\nd"
         );
         assert_eq!(plain("\u{202e}cod.exe"), "\\u{202e}cod.exe");
+        assert_eq!(
+            plain("a\u{ad}b\u{3164}\u{2800}"),
+            "a\\u{ad}b\\u{3164}\\u{2800}"
+        );
         assert_eq!(line("one\ntwo\n"), "one two");
         assert_eq!(at_most("abcdef", 3), "abc ... (3 more characters)");
+    }
+
+    #[test]
+    fn letters_from_right_to_left_stay_where_they_are() {
+        assert_eq!(plain("אב"), "\u{2068}אב\u{2069}");
+        // Once more, alone or in a sentence, changes nothing.
+        for text in ["\u{2068}אב\u{2069}", "ada, \u{2068}אב\u{2069}: 3 / 4"] {
+            assert_eq!(plain(text), text);
+        }
+        // One that ends what is around it does not.
+        let ended = plain("א\u{2069}ב\u{2068}");
+        assert_eq!(ended, "\u{2068}א\\u{2069}ב\\u{2068}\u{2069}");
+        assert_eq!(plain("é ü 中文 e\u{301}"), "é ü 中文 e\u{301}");
     }
 
     #[test]
@@ -125,8 +237,9 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_dangerous_is_left(text in "\\PC*|[\\x00-\\x20<>&\"']*") {
-            let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+            let is_control = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t' | ISOLATE | POP);
             prop_assert!(!plain(&text).contains(is_control));
+            prop_assert_eq!(plain(&plain(&text)), plain(&text));
             let forbidden = |c: char| is_control(c) || "<>\"'".contains(c);
             prop_assert!(!html(&text).contains(forbidden));
             prop_assert!(!file_name(&text).contains(['/', '\\']) && !file_name(&text).starts_with('.'));

@@ -9,10 +9,15 @@ use crate::{
     Arg, Buffer, BufferId, Command, Copy, Element, Fill, LaunchConfig, Plan, PlanError, Role,
 };
 
-/// Whether a terminal obeys this character, or it changes the order in which a line is read.
+/// Whether a terminal obeys this character, or it is not seen, or changes the order in which a line
+/// is read: one that `Debug` of a text escapes, behind a letter.
 fn is_control(character: char) -> bool {
-    let is_format = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
-    character.is_control() || is_format
+    let behind_a_letter = || format!("a{character}").escape_debug().nth(1);
+    if character.is_ascii() {
+        character.is_ascii_control()
+    } else {
+        behind_a_letter() != Some(character)
+    }
 }
 
 impl Plan {

@@ -431,7 +431,7 @@ fn csv(graded: &[Graded]) -> String {
             let is_guarded = content.starts_with(['\t', '\r', '\n'])
                 || content.trim_start().starts_with(FORMULA);
             let guard = if is_guarded { "'" } else { "" };
-            format!("\"{guard}{}\"", escape::line(content).replace('"', "\"\""))
+            format!("\"{guard}{}\"", escape::field(content).replace('"', "\"\""))
         };
         let name = cell(&one.name);
         text += &match &one.report {

@@ -71,7 +71,9 @@ fn names_with_control_characters_are_refused() {
     // Letters of any script are letters.
     plan.launch("größe", config, []).unwrap();
     let saved = serde_json::to_string(&plan).unwrap();
-    for control in ["\n", "\r", "\u{202e}", "\u{200b}", "\u{9b}"] {
+    for control in [
+        "\n", "\r", "\u{202e}", "\u{200b}", "\u{9b}", "\u{61c}", "\u{ad}",
+    ] {
         let mut other = plan.clone();
         other.buffer(format!("u{control}v"), Element::F32, 8);
         assert!(matches!(
