@@ -6,7 +6,7 @@ use std::fmt::Write;
 use maud::Render;
 
 /// Whether a character is not seen, or is there to change others: it could make a line read as
-/// something else. By Unicode's properties: controls, formats, separators but for the space, private
+/// something else. By Unicode's properties: controls, formats, separators except the space, private
 /// and unassigned ones, which are those that `Debug` of Rust's strings escapes; and of the visible
 /// categories those that are ignorable by default, and the empty cell of Braille.
 ///

@@ -24,8 +24,8 @@ impl Facts<'static> {
     };
 }
 
-/// The text of a file of source, in the first of these folders that has it: a compiler knows the files
-/// of a submission, or of a course, by their names in its folder.
+/// The text of a file of source, in the first of these folders that has it: a compiler knows the
+/// files of a submission, or of a course, by their names in its folder.
 pub fn source(folders: &[&Path], name: &str) -> Option<String> {
     let mut folders = folders.iter();
     folders.find_map(|folder| fs::read_to_string(folder.join(name)).ok())
