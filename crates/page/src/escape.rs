@@ -9,13 +9,6 @@ use maud::Render;
 /// something else. By Unicode's properties: controls, formats, separators except the space, private
 /// and unassigned ones, which are those that `Debug` of Rust's strings escapes; and of the visible
 /// categories those that are ignorable by default, and the empty cell of Braille.
-///
-/// ```
-/// use page::escape::is_hidden;
-///
-/// assert!(['\u{ad}', '\u{61c}', '\u{3164}', '\u{2800}', '\u{e0041}'].into_iter().all(is_hidden));
-/// assert!(!['a', 'ä', '\u{301}', 'א', '中', '\'', '\\', ' '].into_iter().any(is_hidden));
-/// ```
 pub fn is_hidden(character: char) -> bool {
     // Both are escaped for another reason.
     if character.is_ascii() {
@@ -120,11 +113,6 @@ pub fn line(text: &str) -> String {
 
 /// As [`line`], for a field of a table that programs read: letters from right to left have no marks
 /// around them, so that a name stays the one that a list of students has.
-///
-/// ```
-/// assert_eq!(page::escape::field("אב"), "אב");
-/// assert_eq!(page::escape::field("an\u{ad}na"), "an\\u{ad}na");
-/// ```
 pub fn field(text: &str) -> String {
     line(text).replace([ISOLATE, POP], "")
 }
@@ -204,6 +192,25 @@ mod tests {
         );
         assert_eq!(line("one\ntwo\n"), "one two");
         assert_eq!(at_most("abcdef", 3), "abc ... (3 more characters)");
+    }
+
+    #[test]
+    fn hidden_characters_are_known_by_their_properties() {
+        for hidden in [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{3164}',
+            '\u{2800}',
+            '\u{e0041}',
+            '\x7f',
+        ] {
+            assert!(is_hidden(hidden), "{hidden:?}");
+        }
+        for seen in ['a', 'ä', '\u{301}', 'א', '中', '\'', '\\', ' '] {
+            assert!(!is_hidden(seen), "{seen:?}");
+        }
+        assert_eq!(field("אב"), "אב");
+        assert_eq!(field("an\u{ad}na"), "an\\u{ad}na");
     }
 
     #[test]
