@@ -58,7 +58,7 @@ pub(crate) struct Run {
     #[serde(skip)]
     pub(crate) needs_more: bool,
     /// The program has given the driver machine code of its own.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_machine_code: bool,
     /// By kernel, if asked for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
