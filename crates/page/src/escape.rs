@@ -6,9 +6,10 @@ use std::fmt::Write;
 use maud::Render;
 
 /// Whether a character is not seen, or is there to change others: it could make a line read as
-/// something else. By Unicode's properties: controls, formats, separators except the space, private
-/// and unassigned ones, which are those that `Debug` of Rust's strings escapes; and of the visible
-/// categories those that are ignorable by default, and the empty cell of Braille.
+/// something else. By Unicode's properties: controls, formats, separators of lines and paragraphs,
+/// private and unassigned ones, which are those that `Debug` of Rust's strings escapes, without its
+/// spaces; and of the visible categories those that are ignorable by default, and the empty cell of
+/// Braille.
 pub fn is_hidden(character: char) -> bool {
     // Both are escaped for another reason.
     if character.is_ascii() {
@@ -19,6 +20,10 @@ pub fn is_hidden(character: char) -> bool {
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
             | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}' | '\u{2800}'
     );
+    let ends_line = matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}');
+    if character.is_whitespace() && !ends_line {
+        return false;
+    }
     // Behind a letter an accent is one that is seen.
     let mut bytes = [b'a', 0, 0, 0, 0];
     let length = 1 + character.encode_utf8(&mut bytes[1..]).len();
@@ -197,6 +202,8 @@ mod tests {
     #[test]
     fn hidden_characters_are_known_by_their_properties() {
         for hidden in [
+            '\u{2028}',
+            '\u{85}',
             '\u{ad}',
             '\u{61c}',
             '\u{3164}',
@@ -206,7 +213,9 @@ mod tests {
         ] {
             assert!(is_hidden(hidden), "{hidden:?}");
         }
-        for seen in ['a', 'ä', '\u{301}', 'א', '中', '\'', '\\', ' '] {
+        for seen in [
+            '\u{a0}', '\u{3000}', 'a', 'ä', '\u{301}', 'א', '中', '\'', '\\', ' ',
+        ] {
             assert!(!is_hidden(seen), "{seen:?}");
         }
         assert_eq!(field("אב"), "אב");

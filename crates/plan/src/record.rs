@@ -9,14 +9,18 @@ use crate::{
     Arg, Buffer, BufferId, Command, Copy, Element, Fill, LaunchConfig, Plan, PlanError, Role,
 };
 
+/// White space that ends a line or a paragraph, beside ASCII's.
+const ENDS_OF_LINES: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Whether a terminal obeys this character, or it is not seen, or changes the order in which a line
-/// is read: one that `Debug` of a text escapes, behind a letter.
+/// is read: one that `Debug` of a text escapes behind a letter, but no kind of space.
 fn is_control(character: char) -> bool {
     let behind_a_letter = || format!("a{character}").escape_debug().nth(1);
+    let is_space = character.is_whitespace() && !ENDS_OF_LINES.contains(&character);
     if character.is_ascii() {
         character.is_ascii_control()
     } else {
-        behind_a_letter() != Some(character)
+        !is_space && behind_a_letter() != Some(character)
     }
 }
 

@@ -68,8 +68,13 @@ fn names_with_control_characters_are_refused() {
     let config = LaunchConfig::new(1, 1);
     let error = plan.launch("k\u{1b}[2J", config, []).unwrap_err();
     insta::assert_snapshot!(error, @r"plan `named`: the name of a kernel, `k\u{1b}[2J`, has control characters; write letters, digits and signs");
-    // Letters of any script are letters.
+    // Letters of any script are letters, and a space of any kind is one.
     plan.launch("größe", config, []).unwrap();
+    for space in ["\u{a0}", "\u{3000}"] {
+        let mut other = plan.clone();
+        other.launch(&format!("a{space}b"), config, []).unwrap();
+        other.check().unwrap();
+    }
     let saved = serde_json::to_string(&plan).unwrap();
     for control in [
         "\n", "\r", "\u{202e}", "\u{200b}", "\u{9b}", "\u{61c}", "\u{ad}",
