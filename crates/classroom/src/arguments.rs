@@ -91,8 +91,7 @@ pub fn lab_file_here(
 /// As [`course_root::find`].
 pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
     if given.is_none()
-        && let Ok(program) = std::env::current_exe()
-        && let Ok(root) = course_root::find(None, &program)
+        && let Some(root) = course_root::of_program()
     {
         static TOLD: Once = Once::new();
         let here = course_root::find(None, Path::new("."));

@@ -249,9 +249,12 @@ pub fn advance_copies<C: InterfaceCase>(
     buffers.retain(|(name, _)| C::Interface::OUTPUTS.contains(&name.as_str()));
     Ok(buffers)
 }
-/// The axes of a plan's buffers by their names, as [`LabCase::axes`] has them. A buffer that is an
+/// The axes of buffers by the buffers' names, each with its extent, the fastest-varying first.
+pub type Axes = BTreeMap<String, Vec<(String, u64)>>;
+
+/// The axes of a plan's buffers, as [`LabCase::axes`] has them. A buffer that is an
 /// output has that one's, whatever its own name.
-pub fn axes(plan: &Plan, case: &dyn LabCase) -> BTreeMap<String, Vec<(String, u64)>> {
+pub fn axes(plan: &Plan, case: &dyn LabCase) -> Axes {
     let buffers = plan.buffer_ids().zip(plan.buffers());
     buffers
         .map(|(id, buffer)| {

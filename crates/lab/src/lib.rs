@@ -48,7 +48,7 @@ mod seed;
 mod variant;
 mod view;
 
-pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies, axes};
+pub use case::{Axes, Cpu, InterfaceCase, LabCase, Work, advance_copies, axes};
 pub use convergence::{By, Convergence, Stop};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};

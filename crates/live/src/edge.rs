@@ -1,5 +1,5 @@
 //! The functions that WebAssembly exports: memory for a question, its answer, memory given back,
-//! and why there is no answer. Texts are UTF-8.
+//! and the reason where an answer is missing. Texts are UTF-8.
 
 use std::panic;
 use std::ptr::slice_from_raw_parts_mut;

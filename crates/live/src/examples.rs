@@ -39,7 +39,7 @@ impl Example {
     ///
     /// # Errors
     ///
-    /// As many choices as there are no switches, or one that its switch does not have, in words.
+    /// Another number of choices than of switches, or a choice that its switch does not have.
     pub fn launch(&self, choices: &[usize], order: u32) -> Result<Launch, String> {
         let fits = choices.len() == self.switches.len()
             && (choices.iter().zip(self.switches)).all(|(at, switch)| *at < switch.options.len());

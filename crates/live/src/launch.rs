@@ -66,9 +66,9 @@ pub struct Made {
     pub notes: Vec<String>,
     /// The kernel's prints.
     pub printed: String,
-    /// The work, if there was no fault.
+    /// The work, where the launch ended without a fault.
     pub counts: Option<Counts>,
-    /// The first elements of each buffer, if there was no fault.
+    /// The first elements of each buffer, where it ended without one.
     pub buffers: Vec<String>,
     /// Its share of a multiprocessor.
     pub room: Room,
@@ -91,7 +91,7 @@ pub struct Room {
 }
 
 impl Answer {
-    /// Why there is no launch.
+    /// The reason why nothing is launched.
     pub(crate) fn refused(error: String) -> Answer {
         Answer {
             launch: None,

@@ -82,6 +82,13 @@ impl Replayer {
         plan.map(drop)
     }
 
+    /// Records no more. The recording of the launch that has ended, if there is one: of one that is
+    /// not to be shown, a caller drops it.
+    pub fn stop(machine: &mut Machine) -> Option<Recording> {
+        machine.record(None);
+        machine.take_recording()
+    }
+
     /// The recording of the launch that has ended, if it is to be shown instead of those before.
     /// One with a fault is made again for it, by `again`, with the blocks that are asked for if it
     /// has them, else those of the fault; the machine has undone it.
@@ -92,8 +99,7 @@ impl Replayer {
         fault: Option<&ProgramFault>,
         again: impl FnOnce(&mut Machine),
     ) -> Option<Recording> {
-        machine.record(None);
-        let recording = machine.take_recording();
+        let recording = Self::stop(machine);
         match fault {
             None => {
                 let shown = recording.filter(|recording| !recording.blocks.is_empty())?;
@@ -110,8 +116,7 @@ impl Replayer {
                 let plan = self.wish.plan(grid, Some(fault));
                 machine.record(plan.or_else(|_| others.plan(grid, Some(fault))).ok());
                 again(machine);
-                machine.record(None);
-                machine.take_recording()
+                Self::stop(machine)
             }
         }
     }

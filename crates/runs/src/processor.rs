@@ -1,6 +1,5 @@
 //! The processor of a run: the CPU, or a variant on a device.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use ::ranks::{Session, World};
 use clap::Args;
 use device::Sanitize;
 use device::{Device, DeviceKind, Facts};
-use lab::{Lab, LabCase, Variant};
+use lab::{Axes, Lab, LabCase, Variant};
 
 use device::cpu;
 use exit::{CommandError, Ending};
@@ -49,9 +48,6 @@ pub struct DeviceArg {
     #[command(flatten)]
     replay: ReplayArgs,
 }
-
-/// The axes of buffers, by their names.
-type Axes = BTreeMap<String, Vec<(String, u64)>>;
 
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
@@ -392,7 +388,7 @@ impl Processor {
             return Ok(());
         };
         let solution = Path::new(self.variant.map_or("", |variant| &variant.name));
-        let course = course_root::of_program();
+        let course = course_root::of_program().unwrap_or_default();
         let facts = Facts {
             axes: &|name| axes.get(name).cloned().unwrap_or_default(),
             text: &|name| replay::source(&[solution, &course], name),

@@ -12,11 +12,10 @@ const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
 /// `--course`, too.
 pub const COURSE_VARIABLE: &str = "HARNESS_COURSE";
 
-/// The course that this program is in, else the working folder.
-pub fn of_program() -> PathBuf {
-    let program = std::env::current_exe();
-    let found = program.ok().and_then(|program| find(None, &program).ok());
-    found.unwrap_or_default()
+/// The course that this program's file is in, if it is in one.
+pub fn of_program() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    find(None, &program).ok()
 }
 
 /// The course's root: `given` (by `--course`), else what [`COURSE_VARIABLE`] names, else the

@@ -1,12 +1,11 @@
 //! The page that replays a test: the first that fails, else the first.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use device::{CheckError, Device, Facts, NamedBuffers, Replay, WrongValue};
 use exit::CommandError;
 use lab::run::{explain, run_from};
-use lab::{LabCase, Variant};
+use lab::{Axes, LabCase, Variant};
 use replay::{Mistake, Page};
 use select::course_root;
 use terminal::stdout::Out;
@@ -23,7 +22,7 @@ struct Kept {
     /// The variant, or the folder of a submission.
     solution: String,
     label: String,
-    axes: BTreeMap<String, Vec<(String, u64)>>,
+    axes: Axes,
     is_wrong: bool,
 }
 
@@ -80,7 +79,7 @@ impl Replayed {
             replay,
             solution: variant.name.clone(),
             label: case.label(),
-            axes: plan.map_or_else(|_| BTreeMap::new(), |plan| lab::axes(&plan, case)),
+            axes: plan.map_or_else(|_| Axes::new(), |plan| lab::axes(&plan, case)),
             is_wrong,
         });
     }
@@ -101,7 +100,7 @@ impl Replayed {
             executable,
             mistake,
         } = &kept.replay;
-        let course = course_root::of_program();
+        let course = course_root::of_program().unwrap_or_default();
         let facts = Facts {
             axes: &|name| kept.axes.get(name).cloned().unwrap_or_default(),
             text: &|name| replay::source(&[Path::new(&kept.solution), &course], name),

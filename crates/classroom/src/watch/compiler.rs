@@ -1,5 +1,5 @@
 //! A compiler's message in ranked parts, each line of its code within a width: cropped around the
-//! place that is meant, so that neither the caret nor what is said of it is lost.
+//! place that is meant, so that the caret stays, and what is said of it.
 
 use page::escape;
 
@@ -9,7 +9,7 @@ use super::sheet::{Rank, Sheet};
 /// Columns before every line.
 const INDENT: usize = 4;
 
-/// Columns of code that stay to the left of a caret, where there is no room for all of it.
+/// Columns of code that stay to the left of a caret, where not all of it has room.
 const BEFORE_CARET: usize = 16;
 
 /// The fewest columns in which a label is wrapped.
@@ -223,7 +223,7 @@ fn cropped(snippet: &[Drawn<'_>], rank: Rank, sheet: &mut Sheet, columns: usize)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn shown(message: &str, most: usize, columns: usize) -> String {
@@ -236,7 +236,8 @@ mod tests {
         lines.join("\n")
     }
 
-    const TYPO: &str = "kernels.rs does not compile:
+    /// rustc's message for a function's name that is mistyped.
+    pub const TYPO: &str = "kernels.rs does not compile:
 error[E0425]: cannot find function `blok_dim_x` in module `thread`
   --> kernels.rs:24:45
    |

@@ -121,13 +121,14 @@ impl Replays {
         place: impl Fn(&WrongValue) -> Option<BytePlace>,
         launch: impl Fn(&mut Machine) -> Result<T, Fault>,
     ) -> (Result<T, Fault>, Printed) {
-        // Else several threads launch at once.
+        let unseen = |on: &mut Machine| (launch(on), on.take_printed());
+        // Several threads launch at once, and hold no lock meanwhile.
         if !self.are_asked_for() {
-            return (launch(machine), machine.take_printed());
+            return unseen(machine);
         }
         let kept = &mut *self.kept();
         let Some(Chosen { replayer, wrong }) = &mut kept.chosen else {
-            return (launch(machine), machine.take_printed());
+            return unseen(machine);
         };
         let value = wrong
             .as_ref()
@@ -136,13 +137,15 @@ impl Replays {
         let can_be = wrong.is_none() || value.is_some();
         // A grid without the block that is asked for is none to show.
         if !can_be || replayer.begin(machine, grid, watched).is_err() {
-            return (launch(machine), machine.take_printed());
+            return unseen(machine);
         }
-        let ended = launch(machine);
-        let printed = machine.take_printed();
+        let (ended, printed) = unseen(machine);
         let fault = match &ended {
             Err(Fault::Program(fault)) if machine.is_undone() => Some(&**fault),
-            Err(_) => return (ended, printed),
+            Err(_) => {
+                Replayer::stop(machine);
+                return (ended, printed);
+            }
             Ok(_) => None,
         };
         let recording = replayer.end(machine, grid, fault, |machine| {

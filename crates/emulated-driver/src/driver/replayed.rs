@@ -1,7 +1,7 @@
 //! The page that replays a launch: the first with a fault, else the first.
 
 use ptx_emu::{Fault, LaunchReport, ProgramFault, Recording};
-use replay::{Facts, Mistake, extent};
+use replay::{Facts, Mistake, Replayer, extent};
 
 use super::Driver;
 use crate::objects::launch::Launch;
@@ -35,8 +35,7 @@ impl Driver {
                 Some(&**fault)
             }
             Err(_) => {
-                self.machine.record(None);
-                self.machine.take_recording();
+                Replayer::stop(&mut self.machine);
                 return;
             }
         };

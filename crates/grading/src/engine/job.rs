@@ -84,6 +84,18 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// This outcome, and nothing else yet.
+    fn of(status: Outcome) -> Answer {
+        Answer {
+            status,
+            samples: 0,
+            counts: BTreeMap::new(),
+            performance: Vec::new(),
+            printed: String::new(),
+            replay: None,
+        }
+    }
+
     /// The case, and all that is timed of it, has no result for this reason, and none was compared.
     pub fn without_samples(why: NoResult, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
         let status = Outcome::from(why);
@@ -92,11 +104,7 @@ impl Answer {
                 .timed(spec)
                 .map(|timed| PerformanceGrade::new(timed, status.clone()))
                 .collect(),
-            status,
-            samples: 0,
-            counts: BTreeMap::new(),
-            printed: String::new(),
-            replay: None,
+            ..Answer::of(status)
         }
     }
 }
@@ -231,24 +239,19 @@ impl CaseJob {
                 "check"
             };
             return Ok(Answer {
-                status: Outcome::Passed,
-                samples: 0,
-                counts: BTreeMap::new(),
-                performance: Vec::new(),
-                printed: String::new(),
                 replay: Some(work.replay(asked, purpose)?),
+                ..Answer::of(Outcome::Passed)
             });
         }
         let answer = match self.checks {
             None => self.grade(&mut work, lab_spec.timed(spec)),
-            Some(extent) => Ok(Answer {
-                status: passed(work.check_on_emulated(extent))?,
-                samples: 0,
-                counts: std::mem::take(&mut work.seen.counts),
-                performance: Vec::new(),
-                printed: String::new(),
-                replay: None,
-            }),
+            Some(extent) => {
+                let status = passed(work.check_on_emulated(extent))?;
+                Ok(Answer {
+                    counts: std::mem::take(&mut work.seen.counts),
+                    ..Answer::of(status)
+                })
+            }
         };
         let printed = match spec.group {
             // Inputs of hidden cases are printed too.
@@ -297,12 +300,10 @@ impl CaseJob {
             performance.push(grade);
         }
         Ok(Answer {
-            status,
             samples: work.seen.samples,
             counts: std::mem::take(&mut work.seen.counts),
             performance,
-            printed: String::new(),
-            replay: None,
+            ..Answer::of(status)
         })
     }
 }

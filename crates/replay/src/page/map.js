@@ -53,13 +53,14 @@ function drawMap(i, access, key) {
   if (!map) return null;
   const { nx, ny, nz, scale } = map, length = nx * ny, touched = [...touchedCells(access, map.size).keys()].filter((cell) => cell >= 0 && cell < length * nz);
   const plane = touched.length ? Math.floor(touched[0] / length) : 0, start = plane * length, width = nx * scale, height = ny * scale;
+  const inPlane = (cells) => cells.map((cell) => cell - start).filter((cell) => cell >= 0 && cell < length);
   const names = region.axes.map(([name]) => name);
   const label = `${region.name}: ${nx} × ${ny}${nz > 1 ? ` × ${nz}, plane ${names[2]} = ${plane}` : ""}; ${names[0]} to the right, ${names[1]} down`;
   const drawing = svg("svg", { width: Math.max(width + 2, 320), height: height + 18, role: "img", "aria-label": label, class: "map" }), moved = svg("g", { transform: "translate(1 1)" });
   moved.append(svg("rect", { width, height, class: "frame" }));
   for (const [warp, cells] of storedBy(region, map, start, length)) moved.append(svg("path", { d: pathOf(cells, map), class: `warp${warp}` }));
-  if (access.k !== "copy") moved.append(svg("path", { d: pathOf(sectorsOf(touched, map).map((cell) => cell - start).filter((cell) => cell >= 0 && cell < length), map), class: "touched" }));
-  moved.append(svg("path", { d: pathOf(touched.map((cell) => cell - start).filter((cell) => cell >= 0 && cell < length), map), class: "lit" }));
+  if (access.k !== "copy") moved.append(svg("path", { d: pathOf(inPlane(sectorsOf(touched, map)), map), class: "touched" }));
+  moved.append(svg("path", { d: pathOf(inPlane(touched), map), class: "lit" }));
   drawing.append(moved, svg("text", { x: 1, y: height + 14, class: "small start" }, label));
   drawing.onclick = (event) => {
     const area = drawing.getBoundingClientRect(), x = Math.floor((event.clientX - area.left - 1) / scale), y = Math.floor((event.clientY - area.top - 1) / scale);

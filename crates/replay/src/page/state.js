@@ -163,14 +163,17 @@ function formatValue(value, bits, format) {
 /** A register, and the variable of the source that it holds. */
 const registerName = (register) => register.name + (register.variable ? ` (${register.variable})` : "");
 
-/** Whether an instruction takes a register as a float: recent compilers declare no other type than its bits. */
-function isFloat(register) {
-  if (register.isFloat === undefined) {
-    const use = new RegExp(`^\\s*(@\\S+\\s+)?[a-z]+[.\\w]*\\.f(32|64)\\s.*${register.name}\\b`);
-    register.isFloat = register.bits >= 32 && (/^%f/.test(register.name) || rec.ptx.lines.some((line) => use.test(line) && !/^\s*(cvt|setp)/.test(line)));
+/** The registers that instructions on floats name: recent compilers declare no other type than a register's bits. */
+function floatRegisters() {
+  const names = new Set();
+  for (const line of rec.ptx.lines) {
+    const operands = /^\s*(?:@\S+\s+)?(?!cvt|setp)[a-z]+[.\w]*\.f(?:32|64)\s(.*)/.exec(line)?.[1] ?? "";
+    for (const [name] of operands.matchAll(/%\w+/g)) names.add(name);
   }
-  return register.isFloat;
+  return names;
 }
+
+const isFloat = (register) => register.bits >= 32 && (/^%f/.test(register.name) || (rec.floats ??= floatRegisters()).has(register.name));
 
 /** What the reader chose; until then, floats are shown as such. */
 const formatOf = (register) => view.format ?? (isFloat(register) ? "float" : "integer");

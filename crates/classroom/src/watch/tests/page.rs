@@ -1,32 +1,16 @@
 //! The mistakes that students make in a window of 80 x 24, and the key for everything.
 
 use super::*;
+use crate::watch::compiler::tests::TYPO;
 
 /// The page in a window of 80 x 24.
 fn page(screen: &Screen) -> String {
     sized(screen, 80, 24)
 }
 
-/// rustc's message for a function's name that is mistyped.
+/// A function's name that is mistyped.
 fn typo() -> Failure {
-    Failure::new(
-        Kind::CompileError,
-        "kernels.rs does not compile:
-error[E0425]: cannot find function `blok_dim_x` in module `thread`
-  --> kernels.rs:24:45
-   |
-24 |     let x = thread::block_idx_x() * thread::blok_dim_x() + thread::thread_idx_x();
-   |                                             ^^^^^^^^^^
-   |
-  --> crates/cuda_std/src/thread.rs:13:8
-   |
-   = note: similarly named function `block_dim_x` defined here
-help: a function with a similar name exists
-   |
-24 |     let x = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
-   |                                                +
-",
-    )
+    Failure::new(Kind::CompileError, TYPO)
 }
 
 /// cuda_std's message for a kernel that is not `unsafe`: its title is long.
