@@ -142,6 +142,7 @@ mod machine;
 mod memory;
 mod names;
 mod order;
+mod placement;
 mod polls;
 mod position;
 mod printed;

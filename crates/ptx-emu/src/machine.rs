@@ -19,6 +19,7 @@ use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
 use crate::memory::{SHARED_UNIT, function_address, window};
+use crate::placement::Placement;
 use crate::printed::{LaunchText, Printed};
 use crate::recording::{Recorder, Recording, RecordingPlan};
 use crate::runner::{Code, Launch, LaunchContext};
@@ -37,6 +38,8 @@ pub struct Machine {
     next_block: u32,
     /// Blocks of all launches, from which orders follow.
     started_blocks: u32,
+    /// Launches until now.
+    launches: u64,
     latest: Option<Latest>,
     /// The latest launch ended with a fault, and memory is as it was before.
     is_undone: bool,
@@ -121,6 +124,7 @@ impl Machine {
             options,
             next_block: 1,
             started_blocks: 1,
+            launches: 0,
             latest: None,
             is_undone: false,
             doubts: HashMap::new(),
@@ -572,7 +576,7 @@ impl Machine {
             self.memory.assume_written();
         }
         let exchange = code.exchange(id.0);
-        let threads = launch::host_threads(options.threads);
+        let host_threads = launch::host_threads(options.threads);
         let undo = if sanitize.races {
             options.undo
         } else {
@@ -583,10 +587,17 @@ impl Machine {
         let may_part = sanitize.races && !code.allocates(id.0);
         let is_recorded = self.plan.is_some();
         let mut is_parallel =
-            !is_recorded && may_part && !exchange.blocks && blocks > 1 && threads > 1;
+            !is_recorded && may_part && !exchange.blocks && blocks > 1 && host_threads > 1;
         let heap = self.heap.as_ref().filter(|_| undoes).map(Heap::saved);
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
+        let threads = config.block.iter().product();
+        let placement = Placement::new(
+            (schedule, options.seed(), self.launches),
+            &self.limits,
+            self.limits.resident_blocks(threads, shared_bytes),
+        );
+        self.launches += 1;
         let launch = Launch {
             code,
             program,
@@ -605,8 +616,11 @@ impl Machine {
             count_l2: options.count_l2,
             inexact: options.inexact,
             shared_bytes,
-            reserved_shared: reserves
-                .then(|| (shared_bytes as u32).next_multiple_of(SHARED_UNIT as u32)),
+            reserved_shared: reserves.then(|| {
+                let unit = SHARED_UNIT as u32;
+                (shared_bytes as u32).next_multiple_of(unit) + placement.shared_units() * unit
+            }),
+            placement,
             workspace: self.workspace.unwrap_or(0),
             images: &self.images,
             heap: self.heap.as_ref(),

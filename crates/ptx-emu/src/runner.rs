@@ -40,6 +40,7 @@ use crate::image::Images;
 use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
+use crate::placement::Placement;
 use crate::printed::LaunchText;
 use crate::recording::Recorder;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
@@ -331,6 +332,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) shared_bytes: u64,
     /// Where shared memory starts that the system reserves, if the kernel asks.
     pub(crate) reserved_shared: Option<u32>,
+    /// Where blocks run.
+    pub(crate) placement: Placement,
     /// The memory in which the blocks of a cooperative launch meet, if the kernel asks.
     pub(crate) workspace: u64,
     /// The textures and surfaces that there are.
@@ -538,7 +541,9 @@ impl Launch<'_> {
             block: self.block_index(block),
             blocks: self.config.grid,
             cluster: self.cluster,
-            max_threads_per_block: self.limits.threads_per_block,
+            number: block,
+            placement: self.placement,
+            moment: 0,
             dynamic_shared_bytes: self.config.shared_mem_bytes,
             total_shared_bytes: self.shared_bytes as u32,
             reserved_shared: self.reserved_shared.unwrap_or(0),

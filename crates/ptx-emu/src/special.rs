@@ -1,5 +1,6 @@
 //! Special registers: their names and values.
 
+use crate::placement::Placement;
 use crate::registers::LANES;
 
 /// A special register. All are 32 bits wide but those named so.
@@ -53,6 +54,8 @@ pub(crate) enum Special {
         /// The high half.
         high: bool,
     },
+    /// The other `%envreg`s, whose values only the driver defines.
+    Environment(u32),
     /// `%reserved_smem_offset_*`: this many bytes behind the start of the shared memory that the
     /// system reserves in each block.
     ReservedShared(u32),
@@ -76,7 +79,12 @@ pub(crate) struct BlockView {
     pub(crate) blocks: [u32; 3],
     /// Blocks of the cluster.
     pub(crate) cluster: [u32; 3],
-    pub(crate) max_threads_per_block: u32,
+    /// The block's number in the grid.
+    pub(crate) number: u64,
+    /// Where it runs.
+    pub(crate) placement: Placement,
+    /// When.
+    pub(crate) moment: u64,
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
     /// Offset of the shared memory that the system reserves.
@@ -178,6 +186,7 @@ impl Special {
             ("reserved_smem_offset_1", _, None) => Special::ReservedShared(GROUPS_OFFSET),
             ("reserved_smem_offset_end", _, None) => Special::ReservedShared(RESERVED_SHARED_BYTES),
             ("reserved_smem_offset_cap", _, None) => Special::ReservedSharedSize,
+            (_, _, None) if let Some(number) = environment(bare) => Special::Environment(number),
             _ => {
                 return is_known(bare).then(|| {
                     let dotted = component.map(|c| format!(".{c}")).unwrap_or_default();
@@ -204,7 +213,14 @@ impl Special {
                 | Special::ClusterCtaid(_)
                 | Special::ClusterCtaRank
                 | Special::ClusterId(_)
+                | Special::SmId
+                | Special::WarpId
         )
+    }
+
+    /// True if the register tells where a block runs, which may change while it runs.
+    pub(crate) fn may_change(self) -> bool {
+        matches!(self, Special::SmId | Special::WarpId)
     }
 
     /// True if the register may differ among the threads of a block.
@@ -225,7 +241,14 @@ impl Special {
 
     /// The value for a thread of the block, by its number; 0 for clocks, which an instruction of
     /// their own reads.
-    pub(crate) fn value(self, view: &BlockView, thread: u32) -> u32 {
+    pub(crate) fn value(self, view: &BlockView, thread: u32) -> u64 {
+        if self == Special::GridId {
+            return view.placement.grid;
+        }
+        self.value_of_32_bits(view, thread).into()
+    }
+
+    fn value_of_32_bits(self, view: &BlockView, thread: u32) -> u32 {
         let lane = thread % LANES as u32;
         match self {
             Special::Tid(axis) => view.thread_index(thread)[axis],
@@ -239,10 +262,13 @@ impl Special {
             Special::ClusterId(axis) => view.block[axis] / view.cluster[axis],
             Special::NClusterId(axis) => view.blocks[axis] / view.cluster[axis],
             Special::LaneId => lane,
-            Special::WarpId => thread / LANES as u32,
-            Special::NWarpId => view.max_threads_per_block / LANES as u32,
-            Special::SmId => 0,
-            Special::NSmId => 1,
+            Special::WarpId => {
+                let warp = thread / LANES as u32;
+                view.placement.warp(view.number, warp, view.moment)
+            }
+            Special::NWarpId => view.placement.warp_ids,
+            Special::SmId => view.placement.multiprocessor(view.number, view.moment),
+            Special::NSmId => view.placement.multiprocessor_ids,
             Special::LaneMaskEq => 1 << lane,
             Special::LaneMaskLe => u32::MAX >> (31 - lane),
             Special::LaneMaskLt => (1 << lane) - 1,
@@ -252,11 +278,18 @@ impl Special {
             Special::TotalSharedSize => view.total_shared_bytes,
             Special::Workspace { high: true } => (view.workspace >> 32) as u32,
             Special::Workspace { high: false } => view.workspace as u32,
+            Special::Environment(number) => view.placement.environment(number),
             Special::ReservedShared(offset) => view.reserved_shared + offset,
             Special::ReservedSharedSize => RESERVED_SHARED_BYTES,
             Special::Zero | Special::GridId | Special::Clock(_) | Special::GlobalTimer(_) => 0,
         }
     }
+}
+
+/// The number of an `%envreg`: there are 32.
+fn environment(bare: &str) -> Option<u32> {
+    let number: u32 = bare.strip_prefix("envreg")?.parse().ok()?;
+    (number < 32).then_some(number)
 }
 
 /// True if PTX has a special register of that name, which is not modelled.
@@ -265,5 +298,5 @@ fn is_known(bare: &str) -> bool {
         let number = bare.strip_prefix(prefix);
         number.is_some_and(|n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     };
-    OTHERS.contains(&bare) || is_numbered("envreg") || is_numbered("pm")
+    OTHERS.contains(&bare) || is_numbered("pm")
 }

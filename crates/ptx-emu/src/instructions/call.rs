@@ -590,11 +590,11 @@ impl BlockRunner<'_> {
                 Constant::Special(special) if special.depends_on_thread() => {
                     for lane in lanes(mask) {
                         let value = special.value(&view, warp.thread(lane));
-                        warp.registers.set_lane(slot, lane, value.into());
+                        warp.registers.set_lane(slot, lane, value);
                     }
                     continue;
                 }
-                Constant::Special(special) => special.value(&view, 0).into(),
+                Constant::Special(special) => special.value(&view, 0),
             };
             warp.registers.fill(slot, mask, value);
         }

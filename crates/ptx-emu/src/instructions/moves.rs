@@ -145,6 +145,10 @@ fn mov_one<'a>(
             is_global,
         });
     }
+    if let Some(special) = r.special(s)?.filter(|special| special.may_change()) {
+        r.facts.company = Company::Order;
+        return other(Whereabouts { dst, special });
+    }
     let src = r.value(s, ty, Width::Exact)?;
     r.facts.registers = RegisterUse::Copy;
     let apply: Apply = match class_of(ty) {
@@ -204,6 +208,24 @@ impl Execute for Clock {
         };
         let now = start + runner.turn.executed;
         warp.registers.fill(self.dst, at.active, now >> self.shift);
+        Ok(Next::Step)
+    }
+}
+
+/// Where the block runs at this moment.
+#[derive(Debug)]
+struct Whereabouts {
+    dst: Slot,
+    special: Special,
+}
+
+impl Execute for Whereabouts {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let launch = runner.launch;
+        let mut view = launch.view(runner.block.index);
+        view.moment = launch.placement.moment(runner.turn.executed);
+        let value = self.special.value(&view, warp.thread(0));
+        warp.registers.fill(self.dst, at.active, value);
         Ok(Next::Step)
     }
 }

@@ -36,8 +36,12 @@ fn special_registers() {
                 st.global.u32 [%rd5], %r5;\nst.global.u32 [%rd5+4], %r6;\nst.global.u32 [%rd5+8], %r7;\n\
                 st.global.u32 [%rd5+12], %r8;\nst.global.u32 [%rd5+16], %r9;";
     let out = launch(body).block(40).grid(2).out_words(400).out();
-    assert_eq!(out[5 * 39..5 * 40], [7, 1, 0x7f, 0xffff_ff80, 2]);
-    assert_eq!(out[5 * 71..5 * 72], [31, 0, 0x7fff_ffff, 0x8000_0000, 2]);
+    // The number of a warp is any of 64; those of a block follow each other.
+    let warps = [0, 32].map(|thread| out[5 * thread + 1]);
+    assert_eq!(warps[1], (warps[0] + 1) % 64);
+    assert_eq!(out[5 * 39..5 * 40], [7, warps[1], 0x7f, 0xffff_ff80, 2]);
+    assert_eq!(out[5 * 71], 31);
+    assert_eq!(out[5 * 71 + 2..5 * 72], [0x7fff_ffff, 0x8000_0000, 2]);
 }
 
 #[test]

@@ -443,7 +443,7 @@ fn what_is_not_modelled_is_a_value() {
         "mov.b128 %q1, {%d1, %d2};",
         "mov.b64 %d1, %q1;",
         "mov.u32 %r1, %aggr_smem_size;",
-        "mov.u32 %r1, %envreg3;",
+        "mov.u32 %r1, %aggr_smem_size;",
         "mapa.shared.u32 %r1, %r2, %r3;",
         "ld.release.gpu.global.u32 %r1, [%d1];",
         "st.acquire.gpu.global.u32 [%d1], %r1;",
