@@ -163,6 +163,7 @@ mod tensor_map;
 mod turn;
 mod unset_origin;
 mod unset_values;
+mod views;
 mod warp;
 
 pub use args::{Arg, Buffer, Params};

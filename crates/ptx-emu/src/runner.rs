@@ -46,10 +46,11 @@ use crate::recording::Recorder;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
-use crate::turn::{Turn, Turns};
+use crate::turn::{Turn, Turns, has_late_stores};
 use crate::unset_origin::Origin;
 use crate::unset_values::propagation::Propagation;
 use crate::unset_values::shadows::Shadow;
+use crate::views::Views;
 use crate::warp::{Frame, Warp};
 
 /// One instruction.
@@ -364,6 +365,8 @@ pub(crate) struct LaunchContext<'a> {
     /// The publications of each block by device-wide fences; none are kept if the code has no such
     /// fence.
     pub(crate) fences: Fences,
+    /// What strong loads may read, if that is not always the latest value.
+    pub(crate) views: Option<Views>,
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
     pub(crate) attempt: Attempt,
@@ -399,6 +402,9 @@ impl<'a> LaunchContext<'a> {
             Fences::new(blocks, launch.block_warps())
         };
         let races = launch.sanitize.races;
+        // One thread runs all of its blocks.
+        let is_late = races && launch.exchange.threads && has_late_stores(launch.schedule);
+        let views = is_late.then(|| Views::new(launch.schedule_seed()));
         Self {
             launch,
             memory,
@@ -406,6 +412,7 @@ impl<'a> LaunchContext<'a> {
             proxies: fences(races && launch.exchange.bulk),
             proxied_until: AtomicU32::new(0),
             fences: fences(races && launch.code.orders_blocks),
+            views,
             printed,
             attempt,
             recorder,
@@ -484,6 +491,14 @@ impl Launch<'_> {
     /// The thread of the block that made an access: of several, the first.
     pub(crate) fn thread_of(&self, record: &Record) -> u32 {
         record.thread() % (self.block_warps() * LANES) as u32
+    }
+
+    /// The seed of its schedule; 0 if it has none.
+    fn schedule_seed(&self) -> u64 {
+        match self.schedule {
+            Schedule::Random { seed } => seed,
+            Schedule::InOrder => 0,
+        }
     }
 
     /// The seed of a random schedule whose lanes run apart.

@@ -40,6 +40,11 @@ impl Turns {
     }
 }
 
+/// Whether strong loads may see older values, in orders of this schedule: see `views`.
+pub(crate) fn has_late_stores(schedule: Schedule) -> bool {
+    matches!(schedule, Schedule::Random { seed } if matches!(seed & KIND, 3 | 4))
+}
+
 /// Seeds that differ in the last bits alone give three orders with a laggard, which have the rest
 /// in common: this is the seed of that, and the number of the order.
 pub(crate) fn laggards(seed: u64) -> (u64, u64) {
@@ -66,6 +71,8 @@ pub(crate) struct Turn {
     /// Instructions of the block that may wait for others: strong accesses, atomics, fences,
     /// sleeps.
     pub(crate) polls: u64,
+    /// The access being made has read a value that is not the latest.
+    pub(crate) has_read_late: bool,
     /// Instructions that may have changed what others wait for: stores to memory that they share,
     /// and updates that make a difference.
     pub(crate) changes: u64,
@@ -86,6 +93,7 @@ impl Turn {
             end: 0,
             patience,
             polls: 0,
+            has_read_late: false,
             changes: 0,
             stored_at: 0,
             idle: 0,

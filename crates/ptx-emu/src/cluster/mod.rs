@@ -281,6 +281,7 @@ impl<'a> ClusterRunner<'a> {
             }
             for index in 0..block.block.warps.len() {
                 if block.wake(index) && self.launch.sanitize.races {
+                    block.see_all(index);
                     clocks.pass(block.warp_number(index), &released);
                 }
             }

@@ -18,6 +18,7 @@ use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Rule, Word, WordAccess};
+use crate::views;
 use crate::warp::Warp;
 
 /// `atom`, `red`.
@@ -215,6 +216,17 @@ impl Action for Atomic {
             let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
             let old = region.update(lane, offset, request.width, new);
             runner.turn.changes += u64::from(new(old) != old);
+            if let Some(views) = runner.views_of(region, request) {
+                let place = runner.place(region, request.addresses[lane], request.width);
+                let returns = self.dst.is_some();
+                let ordering = views::Ordering {
+                    acquires: self.acquires || returns,
+                    releases: self.releases || returns,
+                };
+                let writes = self.update.op != AtomicOp::Cas || old == b;
+                let by = (runner.block.index, request.warp);
+                views.update(by, place, (old, new(old)), writes, ordering);
+            }
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);
             }

@@ -351,6 +351,9 @@ impl BlockRunner<'_> {
                 warps.push(*index);
             }
         }
+        if let Some(views) = &launch.views {
+            views.meet(self.block.index, warps.iter().copied());
+        }
         if launch.sanitize.races {
             warps.sort_unstable();
             warps.dedup();

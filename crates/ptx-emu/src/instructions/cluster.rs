@@ -82,6 +82,7 @@ impl Execute for Wait {
         if goes_on != 0 {
             warp.leave_cluster_barrier(goes_on);
             runner.block.has_met_cluster = true;
+            runner.see_all(warp.index);
             if runner.launch.sanitize.races {
                 let warp = runner.warp_number(warp.index);
                 runner.sanitizer.clocks.pass(warp, &runner.cluster.released);

@@ -9,12 +9,13 @@ use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::read::{Read, Reader, other};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::views;
 use crate::warp::Warp;
 
 /// `fence`, `membar`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
-    let (mut acquires, mut releases) = (true, true);
+    let (mut acquires, mut releases, mut is_total) = (true, true, true);
     let device = if r.opcode == "membar" {
         r.need("level", &[("cta", false), ("gl", true), ("sys", true)])?
     } else if r.has("tensormap::generic") {
@@ -23,12 +24,12 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         return other(fence);
     } else {
         let order = r.choice(&[
-            ("sc", (true, true)),
-            ("acq_rel", (true, true)),
-            ("acquire", (true, false)),
-            ("release", (false, true)),
+            ("sc", (true, true, true)),
+            ("acq_rel", (true, true, false)),
+            ("acquire", (true, false, false)),
+            ("release", (false, true, false)),
         ]);
-        (acquires, releases) = order.unwrap_or((true, true));
+        (acquires, releases, is_total) = order.unwrap_or((true, true, false));
         let scope = r.scope();
         r.done()?;
         scope.ok_or_else(|| r.missing("scope"))?
@@ -40,6 +41,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         device,
         acquires,
         releases,
+        is_total,
     })
 }
 
@@ -60,6 +62,7 @@ fn tensor_maps(r: &mut Reader) -> Read<Op> {
         device,
         acquires,
         releases: !acquires,
+        is_total: false,
     })
 }
 
@@ -118,6 +121,8 @@ struct Fence {
     device: bool,
     acquires: bool,
     releases: bool,
+    /// One of an order that all warps see: `fence.sc`, `membar`.
+    is_total: bool,
 }
 
 impl Execute for Fence {
@@ -129,6 +134,13 @@ impl Execute for Fence {
         }
         if self.releases {
             runner.note_release(warp, self.device);
+        }
+        if let Some(views) = &runner.launch.views {
+            let ordering = views::Ordering {
+                acquires: self.acquires,
+                releases: self.releases,
+            };
+            views.fence((runner.block.index, warp.index), ordering, self.is_total);
         }
         Ok(Next::Step)
     }

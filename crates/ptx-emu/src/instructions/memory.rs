@@ -1,6 +1,8 @@
 //! Loads and stores: `ld`, `ldu`, `st`.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
@@ -20,6 +22,7 @@ use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_origin::Origin;
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
 use crate::unset_values::shadows::Shadow;
+use crate::views::{Place, Views};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -236,6 +239,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             tally: r.function.tally(),
         },
         is_compared: false,
+        is_strong,
         elements,
         acquires: (modifiers.order == Order::Acquire).then(|| modifiers.has_blocks()),
     };
@@ -300,6 +304,8 @@ pub(super) struct Load {
     acquires: Option<bool>,
     /// An atomic compares what it loads with the word.
     is_compared: bool,
+    /// The instruction says so, beside [`MemoryAccess::strong`].
+    is_strong: bool,
 }
 
 impl Load {
@@ -345,6 +351,10 @@ impl Execute for Load {
                 .map(|(_, row)| row.bits)
                 .collect();
             runner.follow_loaded(warp, at, &loaded);
+        }
+        if std::mem::take(&mut runner.turn.has_read_late) {
+            // It will find more the next time.
+            warp.spin.is_pure = false;
         }
         runner.watch(warp, at, &self.access, polled);
         if self.acquires.is_some() {
@@ -392,7 +402,18 @@ impl Action for Load {
         }
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
-        if let Some(row) = self.elements.single(RegClass::B32) {
+        if let Some(views) = runner.views_of(region, request).filter(|_| self.is_strong) {
+            let (by, acquires) = ((runner.block.index, request.warp), self.acquires.is_some());
+            let is_late = Cell::new(false);
+            self.elements.gather(registers, mask, |lane, k| {
+                let latest = region.load_strong(lane, offset(lane) + k, bytes);
+                let place = runner.place(region, request.addresses[lane] + k, bytes);
+                let value = views.load(by, place, latest, acquires);
+                is_late.set(is_late.get() || value != latest);
+                value
+            });
+            runner.turn.has_read_late |= is_late.get();
+        } else if let Some(row) = self.elements.single(RegClass::B32) {
             let row = registers.r32_mut(row);
             if span.is_scattered {
                 lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 4) as u32);
@@ -566,6 +587,9 @@ impl Action for Store {
                 }),
             },
         };
+        if let Some(views) = runner.views_of(region, request) {
+            self.note_messages(views, runner, registers, region, request);
+        }
         if runner.launch.sanitize.races {
             let changes = |held: &R, lane: usize| {
                 let mut changed = false;
@@ -598,6 +622,33 @@ impl Action for Store {
 }
 
 impl Store {
+    /// Notes that the words which it is about to store have new values, and older ones that may
+    /// still be read.
+    #[inline(never)]
+    fn note_messages<R: Region>(
+        &self,
+        views: &Views,
+        runner: &BlockRunner,
+        registers: &Registers,
+        region: &R,
+        request: &Request,
+    ) {
+        let by = (runner.block.index, request.warp);
+        let bytes = self.elements.bytes;
+        // Several lanes may store to one word.
+        let mut stored: HashMap<Place, u64> = HashMap::new();
+        self.elements
+            .scatter(registers, request.mask, |lane, k, value| {
+                let address = request.addresses[lane] + k;
+                let place = runner.place(region, address, bytes);
+                let new = value & byte_mask(bytes);
+                let before = stored.insert(place, new);
+                let old =
+                    before.unwrap_or_else(|| region.load(lane, address - region.base(), bytes));
+                views.store(by, place, (old, new), self.releases.is_some());
+            });
+    }
+
     /// Checks that something of each element is set, or that it is moved from global memory.
     fn check_set(
         &self,

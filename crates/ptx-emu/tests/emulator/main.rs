@@ -17,6 +17,7 @@ mod errors;
 mod forms;
 mod inexact;
 mod lanes;
+mod late_stores;
 mod matrix;
 mod operands;
 mod orders;

@@ -632,6 +632,7 @@ impl Execute for Wait {
             }
             done |= u32::from(is_done) << lane;
             if is_done && self.acquires && runner.launch.sanitize.races {
+                runner.see_all(warp.index);
                 let number = runner.warp_number(warp.index);
                 let claims = runner.block.shared.claims.as_ref();
                 if let Some(completed) = claims.and_then(|claims| claims.barriers.get(&offset)) {

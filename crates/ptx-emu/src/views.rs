@@ -1,0 +1,551 @@
+//! Strong stores that arrive late: older values that a strong load may still see.
+//!
+//! The memory model of PTX ("Memory Consistency Model") orders relaxed and volatile accesses to one
+//! word, and those to several only by fences, atomics and barriers. A GPU uses that freedom: a load
+//! may overtake a store before it, and two stores may arrive in either order. An emulator that
+//! performs one access after the other shows none of it, so that a program which needs a fence and
+//! has none is right in every order of its threads.
+//!
+//! In some orders ([`has_late_stores`](crate::turn::has_late_stores)) the launch remembers, for each word that strong
+//! stores and atomics have changed, its last values: the *messages* of the word, in their order.
+//! A warp knows, for each word, the oldest message that it may still read: its *view*. It grows
+//!
+//! - by its own accesses: nobody reads what is older than what he has stored or read;
+//! - by acquiring: a message carries the view that its writer had released, by a fence before the
+//!   store or by the store itself. A load that acquires takes it over, and a relaxed one when a
+//!   fence follows;
+//! - by `fence.sc`, which takes over what all such fences before it knew;
+//! - by a barrier of the block, for all of its warps; and by every other way to wait, entirely.
+//!
+//! An atomic reads the newest message, and passes on what that has released (a *release
+//! sequence*). One that returns a value counts as `acq_rel`, and the lanes of a warp have one view:
+//! both are stricter than PTX, so that nothing is seen that a GPU may not show. Words that are
+//! accessed in different widths have no messages. Weak accesses are the race check's: they see
+//! memory as it is.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::access::Region;
+use crate::request::Request;
+use crate::runner::BlockRunner;
+
+/// Messages of a word that are kept.
+const KEPT: usize = 8;
+/// Words that have messages at once. With one more, all begin again: what is in memory is all
+/// that there is to read.
+const WORDS: usize = 1024;
+
+/// By word, the position of the oldest message that may be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct View(Vec<u32>);
+
+impl View {
+    fn of(&self, word: usize) -> u32 {
+        self.0.get(word).copied().unwrap_or(0)
+    }
+
+    fn raise(&mut self, word: usize, position: u32) {
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] = self.0[word].max(position);
+    }
+
+    fn join(&mut self, other: &View) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).max(*other);
+        }
+    }
+}
+
+/// Where a word lies: the block whose shared memory it is in, if it is in any, and its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) block: Option<u64>,
+    pub(crate) address: u64,
+    pub(crate) bytes: u32,
+}
+
+impl Place {
+    /// The aligned 8 bytes that it is in.
+    fn unit(&self) -> (Option<u64>, u64) {
+        (self.block, self.address / 8)
+    }
+}
+
+/// A warp: its block, and its number there.
+pub(crate) type Reader = (u64, usize);
+
+/// What an access orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ordering {
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+}
+
+#[derive(Debug)]
+struct Message {
+    value: u64,
+    /// What its writer had released.
+    view: Option<Arc<View>>,
+}
+
+/// The messages of a word.
+#[derive(Debug)]
+struct History {
+    messages: VecDeque<Message>,
+    /// The position of the first.
+    first: u32,
+}
+
+impl History {
+    fn latest(&self) -> u32 {
+        self.first + self.messages.len() as u32 - 1
+    }
+
+    fn value(&self) -> u64 {
+        self.messages.back().map_or(0, |message| message.value)
+    }
+
+    fn at(&self, position: u32) -> &Message {
+        &self.messages[(position - self.first) as usize]
+    }
+
+    fn push(&mut self, message: Message) -> u32 {
+        self.messages.push_back(message);
+        if self.messages.len() > KEPT {
+            self.messages.pop_front();
+            self.first += 1;
+        }
+        self.latest()
+    }
+}
+
+/// The views of a warp.
+#[derive(Debug, Default)]
+struct Knowledge {
+    seen: View,
+    /// What it will know after a fence.
+    observed: View,
+    /// What it knew at its last fence.
+    released: Option<Arc<View>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    words: HashMap<Place, usize>,
+    /// The width of the words in 8 bytes; 0 where there are several.
+    widths: HashMap<(Option<u64>, u64), u32>,
+    histories: Vec<History>,
+    warps: HashMap<Reader, Knowledge>,
+    /// What the `fence.sc`s of all warps knew.
+    fenced: View,
+}
+
+/// The messages and views of one launch.
+#[derive(Debug)]
+pub(crate) struct Views {
+    state: Mutex<(State, fastrand::Rng)>,
+}
+
+impl Views {
+    pub(crate) fn new(seed: u64) -> Views {
+        let random = fastrand::Rng::with_seed(seed ^ 0x6c61_7465_2073_746f);
+        Views {
+            state: Mutex::new((State::default(), random)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (State, fastrand::Rng)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a strong load reads of a word that holds `value`.
+    pub(crate) fn load(&self, by: Reader, place: Place, value: u64, acquires: bool) -> u64 {
+        let (state, random) = &mut *self.lock();
+        let Some(word) = state.known(place, value) else {
+            return value;
+        };
+        let knowledge = state.warps.entry(by).or_default();
+        let history = &state.histories[word];
+        let oldest = knowledge.seen.of(word).max(history.first);
+        let latest = history.latest();
+        let position = if oldest == latest || random.bool() {
+            latest
+        } else {
+            random.u32(oldest..latest)
+        };
+        let message = history.at(position);
+        knowledge.seen.raise(word, position);
+        if let Some(view) = &message.view {
+            let learns = if acquires {
+                &mut knowledge.seen
+            } else {
+                &mut knowledge.observed
+            };
+            learns.join(view);
+        }
+        message.value
+    }
+
+    /// A strong store to a word that holds `old`.
+    pub(crate) fn store(&self, by: Reader, place: Place, (old, new): (u64, u64), releases: bool) {
+        let (state, _) = &mut *self.lock();
+        let Some(word) = state.word(place, old) else {
+            return;
+        };
+        let knowledge = state.warps.entry(by).or_default();
+        let view = if releases {
+            Some(Arc::new(knowledge.seen.clone()))
+        } else {
+            knowledge.released.clone()
+        };
+        let position = state.histories[word].push(Message { value: new, view });
+        knowledge.seen.raise(word, position);
+    }
+
+    /// An atomic that finds `old` in a word and leaves `new`, which it has stored if it `writes`.
+    pub(crate) fn update(
+        &self,
+        by: Reader,
+        place: Place,
+        (old, new): (u64, u64),
+        writes: bool,
+        ordering: Ordering,
+    ) {
+        let (state, _) = &mut *self.lock();
+        let Some(word) = state.word(place, old) else {
+            return;
+        };
+        let history = &mut state.histories[word];
+        let found = history.at(history.latest()).view.clone();
+        let knowledge = state.warps.entry(by).or_default();
+        knowledge.seen.raise(word, history.latest());
+        if let Some(found) = &found {
+            knowledge.observed.join(found);
+            if ordering.acquires {
+                knowledge.seen.join(found);
+            }
+        }
+        if !writes {
+            return;
+        }
+        let own = if ordering.releases {
+            Some(Arc::new(knowledge.seen.clone()))
+        } else {
+            knowledge.released.clone()
+        };
+        let view = match (found, own) {
+            (Some(found), Some(own)) => {
+                let mut both = (*found).clone();
+                both.join(&own);
+                Some(Arc::new(both))
+            }
+            (found, own) => found.or(own),
+        };
+        let position = history.push(Message { value: new, view });
+        knowledge.seen.raise(word, position);
+    }
+
+    /// A fence; `is_total` if it is a `fence.sc`.
+    pub(crate) fn fence(&self, by: Reader, ordering: Ordering, is_total: bool) {
+        let (state, _) = &mut *self.lock();
+        let knowledge = state.warps.entry(by).or_default();
+        if ordering.acquires {
+            knowledge.seen.join(&knowledge.observed);
+        }
+        if is_total {
+            knowledge.seen.join(&state.fenced);
+            state.fenced.join(&knowledge.seen);
+        }
+        if ordering.releases {
+            knowledge.released = Some(Arc::new(knowledge.seen.clone()));
+        }
+    }
+
+    /// A barrier that some warps of a block have passed.
+    pub(crate) fn meet(&self, block: u64, warps: impl Iterator<Item = usize> + Clone) {
+        let (state, _) = &mut *self.lock();
+        let (mut seen, mut released) = (View::default(), View::default());
+        for warp in warps.clone() {
+            if let Some(knowledge) = state.warps.get(&(block, warp)) {
+                seen.join(&knowledge.seen);
+                seen.join(&knowledge.observed);
+                if let Some(view) = &knowledge.released {
+                    released.join(view);
+                }
+            }
+        }
+        if seen == View::default() {
+            return;
+        }
+        let released = (released != View::default()).then(|| Arc::new(released));
+        for warp in warps {
+            let knowledge = state.warps.entry((block, warp)).or_default();
+            knowledge.seen = seen.clone();
+            knowledge.released = released.clone();
+        }
+    }
+
+    /// A warp has waited for others in some other way: it sees all that there is.
+    pub(crate) fn see_all(&self, by: Reader) {
+        let (state, _) = &mut *self.lock();
+        let all = state.all();
+        state.warps.entry(by).or_default().seen.join(&all);
+    }
+}
+
+impl<'a> BlockRunner<'a> {
+    /// The views that strong accesses to a region follow, if this one is strong.
+    #[inline(always)]
+    pub(crate) fn views_of<R: Region>(&self, _region: &R, request: &Request) -> Option<&'a Views> {
+        let views = self.launch.views.as_ref().filter(|_| request.strong)?;
+        // Blocks of a cluster share their memory.
+        let is_common = R::IS_GLOBAL || !R::IS_OWN && self.launch.cluster_blocks() == 1;
+        is_common.then_some(views)
+    }
+
+    /// Where a word of a region lies.
+    pub(crate) fn place<R: Region>(&self, _region: &R, address: u64, bytes: u32) -> Place {
+        Place {
+            block: (!R::IS_GLOBAL).then_some(self.block.index),
+            address,
+            bytes,
+        }
+    }
+
+    /// Notes that a warp of the running block has waited for others.
+    pub(crate) fn see_all(&self, warp: usize) {
+        if let Some(views) = &self.launch.views {
+            views.see_all((self.block.index, warp));
+        }
+    }
+}
+
+impl State {
+    /// The newest messages of all words.
+    fn all(&self) -> View {
+        View(self.histories.iter().map(History::latest).collect())
+    }
+
+    /// The word at a place that holds a value, if it has messages. A value that came by a weak
+    /// store, or in another way, is a message whose readers know everything.
+    fn known(&mut self, place: Place, value: u64) -> Option<usize> {
+        if *self.widths.get(&place.unit())? != place.bytes {
+            self.mix(place);
+            return None;
+        }
+        let word = *self.words.get(&place)?;
+        if self.histories[word].value() != value {
+            let view = Some(Arc::new(self.all()));
+            self.histories[word].push(Message { value, view });
+        }
+        Some(word)
+    }
+
+    /// The word at a place, which has messages from now on.
+    fn word(&mut self, place: Place, value: u64) -> Option<usize> {
+        let width = *self.widths.entry(place.unit()).or_insert(place.bytes);
+        if width == place.bytes && !self.words.contains_key(&place) {
+            if self.histories.len() == WORDS {
+                *self = State::default();
+                self.widths.insert(place.unit(), place.bytes);
+            }
+            self.words.insert(place, self.histories.len());
+            self.histories.push(History {
+                messages: VecDeque::from([Message { value, view: None }]),
+                first: 0,
+            });
+        }
+        self.known(place, value)
+    }
+
+    /// Notes that the words in 8 bytes are accessed in several widths: none has messages.
+    fn mix(&mut self, place: Place) {
+        self.widths.insert(place.unit(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Ordering = Ordering {
+        acquires: false,
+        releases: false,
+    };
+    const BOTH: Ordering = Ordering {
+        acquires: true,
+        releases: true,
+    };
+    const A: Reader = (0, 0);
+    const B: Reader = (1, 0);
+    const C: Reader = (2, 0);
+
+    fn word(address: u64) -> Place {
+        Place {
+            block: None,
+            address,
+            bytes: 4,
+        }
+    }
+
+    /// What `X` and `Y` hold, and the words.
+    const X: u64 = 0;
+    const Y: u64 = 64;
+
+    /// Whether some seed shows an outcome.
+    fn sees(shows: impl Fn(&Views) -> bool) -> bool {
+        (0..200).any(|seed| shows(&Views::new(seed)))
+    }
+
+    #[test]
+    fn a_load_overtakes_a_store_unless_both_sides_have_a_total_fence() {
+        // Stores of both come before both loads.
+        let both_miss = |fence: &dyn Fn(&Views, Reader)| {
+            sees(|views| {
+                views.store(A, word(X), (0, 1), true);
+                fence(views, A);
+                views.store(B, word(Y), (0, 1), true);
+                fence(views, B);
+                let a = views.load(A, word(Y), 1, true);
+                let b = views.load(B, word(X), 1, true);
+                a == 0 && b == 0
+            })
+        };
+        assert!(both_miss(&|_, _| {}));
+        assert!(both_miss(&|views, by| views.fence(by, BOTH, false)));
+        assert!(!both_miss(&|views, by| views.fence(by, BOTH, true)));
+        assert!(both_miss(&|views, by| views.fence(by, BOTH, by == A)));
+    }
+
+    #[test]
+    fn a_message_is_passed_by_two_fences() {
+        let misses = |releases: bool, acquires: bool, by_fence: bool| {
+            sees(|views| {
+                views.store(A, word(X), (0, 1), false);
+                if by_fence && releases {
+                    views.fence(A, BOTH, false);
+                }
+                views.store(A, word(Y), (0, 1), releases && !by_fence);
+                let flag = views.load(B, word(Y), 1, acquires && !by_fence);
+                if by_fence && acquires {
+                    views.fence(B, BOTH, false);
+                }
+                flag == 1 && views.load(B, word(X), 1, false) == 0
+            })
+        };
+        for by_fence in [false, true] {
+            assert!(!misses(true, true, by_fence));
+            assert!(misses(true, false, by_fence) && misses(false, true, by_fence));
+        }
+    }
+
+    #[test]
+    fn nobody_goes_back() {
+        for seed in 0..200 {
+            let views = Views::new(seed);
+            let mut newest = 0;
+            for value in 1..20 {
+                views.store(A, word(X), (value - 1, value), false);
+                assert_eq!(views.load(A, word(X), value, false), value);
+                let read = views.load(B, word(X), value, false);
+                assert!(newest <= read && read <= value);
+                newest = read;
+            }
+        }
+    }
+
+    #[test]
+    fn updates_continue_a_release_sequence_and_stores_end_it() {
+        let misses = |by_update: bool| {
+            sees(|views| {
+                views.store(A, word(X), (0, 1), false);
+                views.store(A, word(Y), (0, 1), true);
+                if by_update {
+                    views.update(B, word(Y), (1, 2), true, NONE);
+                } else {
+                    views.store(B, word(Y), (1, 2), false);
+                }
+                let flag = views.load(C, word(Y), 2, true);
+                flag == 2 && views.load(C, word(X), 1, false) == 0
+            })
+        };
+        assert!(!misses(true));
+        assert!(misses(false));
+    }
+
+    #[test]
+    fn what_a_fence_knows_is_passed_on() {
+        let misses = |through_b: bool| {
+            sees(|views| {
+                views.store(A, word(X), (0, 1), false);
+                if views.load(B, word(X), 1, false) != 1 {
+                    return false;
+                }
+                if through_b {
+                    views.fence(B, BOTH, false);
+                }
+                views.store(B, word(Y), (0, 1), false);
+                let flag = views.load(C, word(Y), 1, true);
+                flag == 1 && views.load(C, word(X), 1, false) == 0
+            })
+        };
+        assert!(!misses(true));
+        assert!(misses(false));
+    }
+
+    #[test]
+    fn a_barrier_shows_each_warp_what_the_others_know() {
+        let misses = |warps: std::ops::Range<usize>| {
+            sees(|views| {
+                views.store((0, 0), word(X), (0, 1), false);
+                views.meet(0, warps.clone());
+                views.load((0, 1), word(X), 1, false) == 0
+            })
+        };
+        assert!(!misses(0..2));
+        assert!(misses(1..2));
+        let views = Views::new(0);
+        views.store(A, word(X), (0, 1), false);
+        views.see_all(B);
+        assert!((0..50).all(|_| views.load(B, word(X), 1, false) == 1));
+    }
+
+    #[test]
+    fn who_reads_what_came_by_a_weak_store_knows_everything() {
+        assert!(!sees(|views| {
+            views.store(A, word(X), (0, 1), false);
+            views.store(A, word(Y), (0, 1), false);
+            // Now Y is 7 by a weak store.
+            views.load(B, word(Y), 7, true) == 7 && views.load(B, word(X), 1, false) == 0
+        }));
+    }
+
+    #[test]
+    fn words_of_two_widths_have_no_messages() {
+        let wide = Place {
+            bytes: 8,
+            ..word(X)
+        };
+        assert!(!sees(|views| {
+            views.store(A, word(X), (0, 1), false);
+            views.store(A, wide, (1, 5), false);
+            views.load(B, word(X), 5, false) != 5 || views.load(B, wide, 5, false) != 5
+        }));
+    }
+
+    #[test]
+    fn with_too_many_words_all_begin_again() {
+        let views = Views::new(1);
+        for address in 0..3 * WORDS as u64 {
+            views.store(A, word(8 * address), (0, 1), false);
+            assert!(views.lock().0.histories.len() <= WORDS);
+        }
+        assert!((0..50).all(|_| views.load(B, word(X), 1, false) == 1));
+    }
+}
