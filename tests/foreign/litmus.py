@@ -1,16 +1,21 @@
 """Litmus tests of PTX's memory model, from Dat3M's `litmus/PTX`.
 
-A test becomes a kernel: each of its threads is a warp, whose first lane accesses memory. The emulator runs one access after the other,
-so an outcome that the model forbids must never be seen. And it must report a race in just those tests in which `ptx_model` finds one.
+A test becomes a kernel: each of its threads is a warp, whose first lane accesses memory. An outcome that the model forbids must never be
+seen. And the emulator must report a race in just those tests in which `ptx_model` finds one.
+
+`python3 tests/foreign/litmus.py DAT3M` says which of the outcomes that the model allows are seen.
 """
 import csv
 import os
 import re
+import sys
+import tempfile
 
 import ptx_model
 from emulated import Run
 
 ORDERS = "0..39"
+MANY_ORDERS = "0..399"
 SECONDS = 20
 EXPECTED = os.path.join("dartagnan", "src", "test", "resources", "PTXv6_0-expected.csv")
 
@@ -170,13 +175,18 @@ def is_forbidden(test, holds, expected):
     }.get((test.quantifier, expected), False)
 
 
-def judged(test, expected, file):
+def arguments(test, file, orders):
+    """How `emulate` is called for a test, but for its buffers, and these."""
     text, grid, block = kernel(test)
     with open(file, "w") as target:
         target.write(text)
     buffers = [f"u32[1]={test.initial.get(name, 0)}" for name in test.locations]
     buffers += ["u32[16]=0"] * len(test.threads)
-    launch = [file, "--kernel", "litmus", "--grid", str(grid), "--block", str(block), "--orders", ORDERS]
+    return [file, "--kernel", "litmus", "--grid", str(grid), "--block", str(block), "--orders", orders], buffers
+
+
+def judged(test, expected, file):
+    launch, buffers = arguments(test, file, ORDERS)
     free = Run([*launch, "--check", "none", *buffers], seconds=SECONDS)
     if free.code not in (0, 1):
         return "not run: " + free.told()
@@ -186,6 +196,9 @@ def judged(test, expected, file):
     checked = Run([*launch, *buffers], seconds=SECONDS)
     if checked.code is None:
         return "too slow"
+    for registers, memory in outcomes(checked.text):
+        if is_forbidden(test, test.holds(registers, memory), expected):
+            return f"wrong: late stores show an outcome that the model forbids, {registers} {memory}"
     races = [fault["kind"] for fault in checked.faults() if fault["kind"].startswith("race")]
     others = [fault["kind"] for fault in checked.faults() if not fault["kind"].startswith("race")]
     is_racy = ptx_model.is_racy(test)
@@ -196,16 +209,44 @@ def judged(test, expected, file):
     return "right"
 
 
-def litmus(folder, scratch):
-    """Yields each test with an expectation, and its outcome."""
+def tests(folder):
+    """The tests that have an expectation: name, test, expectation."""
     with open(os.path.join(folder, EXPECTED)) as file:
         rows = [(row[0], int(row[1])) for row in csv.reader(file) if len(row) == 2]
     for name, expected in rows:
         with open(os.path.join(folder, name)) as file:
-            test = Litmus(file.read())
-        short = name.removeprefix("litmus/PTX/").removesuffix(".litmus")
+            yield name.removeprefix("litmus/PTX/").removesuffix(".litmus"), Litmus(file.read()), expected
+
+
+def litmus(folder, scratch):
+    """Yields each test with an expectation, and its outcome."""
+    for short, test, expected in tests(folder):
         lacks = test.lacks()
         if lacks:
             yield short, "not run: " + lacks
             continue
         yield short, judged(test, expected, os.path.join(scratch, "litmus.ptx"))
+
+
+def shows_allowed(folder):
+    """Prints the tests whose outcome the model allows, and whether it is seen."""
+    counts = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for short, test, expected in tests(folder):
+            if test.lacks() or (test.quantifier, expected) not in {("exists", 1), ("~exists", 0)}:
+                continue
+            launch, buffers = arguments(test, os.path.join(scratch, "litmus.ptx"), MANY_ORDERS)
+            found = "not seen"
+            if ptx_model.is_racy(test):
+                found = "a race, which is told"
+            else:
+                run = Run([*launch, *buffers], seconds=10 * SECONDS)
+                if any(test.holds(*outcome) for outcome in outcomes(run.text)):
+                    found = "seen"
+            counts[found] = counts.get(found, 0) + 1
+            print(f"{short}: {found}", flush=True)
+    print(", ".join(f"{count} {found}" for found, count in sorted(counts.items())))
+
+
+if __name__ == "__main__":
+    shows_allowed(sys.argv[1])

@@ -46,7 +46,7 @@ use crate::recording::Recorder;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
-use crate::turn::{Turn, Turns, has_late_stores};
+use crate::turn::{Turn, Turns, lateness};
 use crate::unset_origin::Origin;
 use crate::unset_values::propagation::Propagation;
 use crate::unset_values::shadows::Shadow;
@@ -403,8 +403,8 @@ impl<'a> LaunchContext<'a> {
         };
         let races = launch.sanitize.races;
         // One thread runs all of its blocks.
-        let is_late = races && launch.exchange.threads && has_late_stores(launch.schedule);
-        let views = is_late.then(|| Views::new(launch.schedule_seed()));
+        let lateness = lateness(launch.schedule).filter(|_| races && launch.exchange.threads);
+        let views = lateness.map(|lateness| Views::new(launch.schedule_seed(), lateness));
         Self {
             launch,
             memory,

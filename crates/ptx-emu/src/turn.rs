@@ -2,6 +2,7 @@
 
 use crate::chance;
 use crate::config::Schedule;
+use crate::views::Lateness;
 
 /// The bits of a seed that say how turns are dealt.
 pub(crate) const KIND: u64 = 7;
@@ -40,9 +41,13 @@ impl Turns {
     }
 }
 
-/// Whether strong loads may see older values, in orders of this schedule: see `views`.
-pub(crate) fn has_late_stores(schedule: Schedule) -> bool {
-    matches!(schedule, Schedule::Random { seed } if matches!(seed & KIND, 3 | 4))
+/// How late strong stores arrive in the orders of this schedule, if they do: see `views`.
+pub(crate) fn lateness(schedule: Schedule) -> Option<Lateness> {
+    match schedule {
+        Schedule::Random { seed } if seed & KIND == 3 => Some(Lateness::Most),
+        Schedule::Random { seed } if seed & KIND == 4 => Some(Lateness::Any),
+        _ => None,
+    }
 }
 
 /// Seeds that differ in the last bits alone give three orders with a laggard, which have the rest

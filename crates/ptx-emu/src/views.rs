@@ -6,7 +6,7 @@
 //! performs one access after the other shows none of it, so that a program which needs a fence and
 //! has none is right in every order of its threads.
 //!
-//! In some orders ([`has_late_stores`](crate::turn::has_late_stores)) the launch remembers, for each word that strong
+//! In some orders ([`lateness`](crate::turn::lateness)) the launch remembers, for each word that strong
 //! stores and atomics have changed, its last values: the *messages* of the word, in their order.
 //! A warp knows, for each word, the oldest message that it may still read: its *view*. It grows
 //!
@@ -80,18 +80,87 @@ impl Place {
 /// A warp: its block, and its number there.
 pub(crate) type Reader = (u64, usize);
 
-/// What an access orders.
+/// For whom a fence or an access acquires or releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ordering {
-    pub(crate) acquires: bool,
-    pub(crate) releases: bool,
+pub(crate) enum Reach {
+    /// The own block: `.cta`.
+    Block,
+    /// All blocks: every wider scope.
+    Device,
 }
 
-#[derive(Debug)]
+impl Reach {
+    /// That of a scope.
+    pub(crate) fn of(has_blocks: bool) -> Reach {
+        if has_blocks {
+            Reach::Device
+        } else {
+            Reach::Block
+        }
+    }
+}
+
+/// What an access or a fence orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ordering {
+    pub(crate) acquires: Option<Reach>,
+    pub(crate) releases: Option<Reach>,
+}
+
+/// What a writer has released: to all blocks, and to the own one, which is never less.
+#[derive(Clone, Debug, Default)]
+struct Released {
+    to_all: Option<Arc<View>>,
+    to_block: Option<Arc<View>>,
+}
+
+impl Released {
+    fn all(view: View) -> Released {
+        let view = Some(Arc::new(view));
+        Released {
+            to_all: view.clone(),
+            to_block: view,
+        }
+    }
+
+    /// Releases a view to some.
+    fn release(&mut self, seen: &View, reach: Reach) {
+        let view = Some(Arc::new(seen.clone()));
+        if reach == Reach::Device {
+            self.to_all = view.clone();
+        }
+        self.to_block = view;
+    }
+
+    fn joined(self, other: Released) -> Released {
+        let both = |a: Option<Arc<View>>, b: Option<Arc<View>>| match (a, b) {
+            (Some(a), Some(b)) if !Arc::ptr_eq(&a, &b) => {
+                let mut both = (*a).clone();
+                both.join(&b);
+                Some(Arc::new(both))
+            }
+            (a, b) => a.or(b),
+        };
+        Released {
+            to_all: both(self.to_all, other.to_all),
+            to_block: both(self.to_block, other.to_block),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Message {
     value: u64,
-    /// What its writer had released.
-    view: Option<Arc<View>>,
+    /// The block of its writer; `None` if several blocks, or none, have a part in it.
+    block: Option<u64>,
+    released: Released,
+}
+
+impl Message {
+    /// Whether it counts as one of this block.
+    fn is_of(&self, block: u64) -> bool {
+        self.block.is_none_or(|own| own == block)
+    }
 }
 
 /// The messages of a word.
@@ -129,10 +198,42 @@ impl History {
 #[derive(Debug, Default)]
 struct Knowledge {
     seen: View,
-    /// What it will know after a fence.
+    /// What it will know after a fence that reaches all blocks.
     observed: View,
-    /// What it knew at its last fence.
-    released: Option<Arc<View>>,
+    /// What it will know after one that reaches its own: from messages of the block.
+    observed_in_block: View,
+    /// What it knew at its last fences.
+    released: Released,
+}
+
+impl Knowledge {
+    /// Reads a message.
+    fn read(&mut self, block: u64, message: &Message, acquires: Option<Reach>) {
+        let is_own = message.is_of(block);
+        let released = &message.released;
+        let carried = if is_own {
+            &released.to_block
+        } else {
+            &released.to_all
+        };
+        let Some(carried) = carried else { return };
+        self.observed.join(carried);
+        if is_own {
+            self.observed_in_block.join(carried);
+        }
+        if acquires.is_some_and(|reach| is_own || reach == Reach::Device) {
+            self.seen.join(carried);
+        }
+    }
+
+    /// What a store carries.
+    fn carried(&self, releases: Option<Reach>) -> Released {
+        let mut released = self.released.clone();
+        if let Some(reach) = releases {
+            released.release(&self.seen, reach);
+        }
+        released
+    }
 }
 
 #[derive(Debug, Default)]
@@ -142,21 +243,34 @@ struct State {
     widths: HashMap<(Option<u64>, u64), u32>,
     histories: Vec<History>,
     warps: HashMap<Reader, Knowledge>,
-    /// What the `fence.sc`s of all warps knew.
+    /// What the `fence.sc`s of all warps knew that reach all blocks; and by block those that reach
+    /// its own.
     fenced: View,
+    fenced_in_block: HashMap<u64, View>,
 }
 
 /// The messages and views of one launch.
 #[derive(Debug)]
 pub(crate) struct Views {
     state: Mutex<(State, fastrand::Rng)>,
+    lateness: Lateness,
+}
+
+/// How late stores arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lateness {
+    /// Any message that may be read is read as often as another.
+    Any,
+    /// Seven of eight loads read the oldest message that they may.
+    Most,
 }
 
 impl Views {
-    pub(crate) fn new(seed: u64) -> Views {
+    pub(crate) fn new(seed: u64, lateness: Lateness) -> Views {
         let random = fastrand::Rng::with_seed(seed ^ 0x6c61_7465_2073_746f);
         Views {
             state: Mutex::new((State::default(), random)),
+            lateness,
         }
     }
 
@@ -165,7 +279,13 @@ impl Views {
     }
 
     /// What a strong load reads of a word that holds `value`.
-    pub(crate) fn load(&self, by: Reader, place: Place, value: u64, acquires: bool) -> u64 {
+    pub(crate) fn load(
+        &self,
+        by: Reader,
+        place: Place,
+        value: u64,
+        acquires: Option<Reach>,
+    ) -> u64 {
         let (state, random) = &mut *self.lock();
         let Some(word) = state.known(place, value) else {
             return value;
@@ -174,46 +294,46 @@ impl Views {
         let history = &state.histories[word];
         let oldest = knowledge.seen.of(word).max(history.first);
         let latest = history.latest();
-        let position = if oldest == latest || random.bool() {
-            latest
-        } else {
-            random.u32(oldest..latest)
+        let position = match self.lateness {
+            _ if oldest == latest => latest,
+            Lateness::Any => random.u32(oldest..=latest),
+            Lateness::Most if random.u32(..8) > 0 => oldest,
+            Lateness::Most => latest,
         };
         let message = history.at(position);
         knowledge.seen.raise(word, position);
-        if let Some(view) = &message.view {
-            let learns = if acquires {
-                &mut knowledge.seen
-            } else {
-                &mut knowledge.observed
-            };
-            learns.join(view);
-        }
+        knowledge.read(by.0, message, acquires);
         message.value
     }
 
     /// A strong store to a word that holds `old`.
-    pub(crate) fn store(&self, by: Reader, place: Place, (old, new): (u64, u64), releases: bool) {
+    pub(crate) fn store(
+        &self,
+        by: Reader,
+        place: Place,
+        (old, value): (u64, u64),
+        releases: Option<Reach>,
+    ) {
         let (state, _) = &mut *self.lock();
         let Some(word) = state.word(place, old) else {
             return;
         };
         let knowledge = state.warps.entry(by).or_default();
-        let view = if releases {
-            Some(Arc::new(knowledge.seen.clone()))
-        } else {
-            knowledge.released.clone()
+        let message = Message {
+            value,
+            block: Some(by.0),
+            released: knowledge.carried(releases),
         };
-        let position = state.histories[word].push(Message { value: new, view });
+        let position = state.histories[word].push(message);
         knowledge.seen.raise(word, position);
     }
 
-    /// An atomic that finds `old` in a word and leaves `new`, which it has stored if it `writes`.
+    /// An atomic that finds `old` in a word and leaves `value`, which it has stored if it `writes`.
     pub(crate) fn update(
         &self,
         by: Reader,
         place: Place,
-        (old, new): (u64, u64),
+        (old, value): (u64, u64),
         writes: bool,
         ordering: Ordering,
     ) {
@@ -222,32 +342,19 @@ impl Views {
             return;
         };
         let history = &mut state.histories[word];
-        let found = history.at(history.latest()).view.clone();
+        let found = history.at(history.latest()).clone();
         let knowledge = state.warps.entry(by).or_default();
         knowledge.seen.raise(word, history.latest());
-        if let Some(found) = &found {
-            knowledge.observed.join(found);
-            if ordering.acquires {
-                knowledge.seen.join(found);
-            }
-        }
+        knowledge.read(by.0, &found, ordering.acquires);
         if !writes {
             return;
         }
-        let own = if ordering.releases {
-            Some(Arc::new(knowledge.seen.clone()))
-        } else {
-            knowledge.released.clone()
-        };
-        let view = match (found, own) {
-            (Some(found), Some(own)) => {
-                let mut both = (*found).clone();
-                both.join(&own);
-                Some(Arc::new(both))
-            }
-            (found, own) => found.or(own),
-        };
-        let position = history.push(Message { value: new, view });
+        let own = knowledge.carried(ordering.releases);
+        let position = history.push(Message {
+            value,
+            block: found.block.filter(|&block| block == by.0),
+            released: found.released.joined(own),
+        });
         knowledge.seen.raise(word, position);
     }
 
@@ -255,35 +362,40 @@ impl Views {
     pub(crate) fn fence(&self, by: Reader, ordering: Ordering, is_total: bool) {
         let (state, _) = &mut *self.lock();
         let knowledge = state.warps.entry(by).or_default();
-        if ordering.acquires {
-            knowledge.seen.join(&knowledge.observed);
+        let reach = ordering.acquires.or(ordering.releases);
+        match ordering.acquires {
+            Some(Reach::Device) => knowledge.seen.join(&knowledge.observed),
+            Some(Reach::Block) => knowledge.seen.join(&knowledge.observed_in_block),
+            None => {}
         }
         if is_total {
-            knowledge.seen.join(&state.fenced);
-            state.fenced.join(&knowledge.seen);
+            let in_block = state.fenced_in_block.entry(by.0).or_default();
+            knowledge.seen.join(in_block);
+            if reach == Some(Reach::Device) {
+                knowledge.seen.join(&state.fenced);
+                state.fenced.join(&knowledge.seen);
+            }
+            in_block.join(&knowledge.seen);
         }
-        if ordering.releases {
-            knowledge.released = Some(Arc::new(knowledge.seen.clone()));
+        if let Some(reach) = ordering.releases {
+            knowledge.released.release(&knowledge.seen, reach);
         }
     }
 
     /// A barrier that some warps of a block have passed.
     pub(crate) fn meet(&self, block: u64, warps: impl Iterator<Item = usize> + Clone) {
         let (state, _) = &mut *self.lock();
-        let (mut seen, mut released) = (View::default(), View::default());
+        let (mut seen, mut released) = (View::default(), Released::default());
         for warp in warps.clone() {
             if let Some(knowledge) = state.warps.get(&(block, warp)) {
                 seen.join(&knowledge.seen);
                 seen.join(&knowledge.observed);
-                if let Some(view) = &knowledge.released {
-                    released.join(view);
-                }
+                released = released.joined(knowledge.released.clone());
             }
         }
         if seen == View::default() {
             return;
         }
-        let released = (released != View::default()).then(|| Arc::new(released));
         for warp in warps {
             let knowledge = state.warps.entry((block, warp)).or_default();
             knowledge.seen = seen.clone();
@@ -341,8 +453,12 @@ impl State {
         }
         let word = *self.words.get(&place)?;
         if self.histories[word].value() != value {
-            let view = Some(Arc::new(self.all()));
-            self.histories[word].push(Message { value, view });
+            let released = Released::all(self.all());
+            self.histories[word].push(Message {
+                value,
+                block: None,
+                released,
+            });
         }
         Some(word)
     }
@@ -356,8 +472,13 @@ impl State {
                 self.widths.insert(place.unit(), place.bytes);
             }
             self.words.insert(place, self.histories.len());
+            let initial = Message {
+                value,
+                block: None,
+                released: Released::default(),
+            };
             self.histories.push(History {
-                messages: VecDeque::from([Message { value, view: None }]),
+                messages: VecDeque::from([initial]),
                 first: 0,
             });
         }
@@ -375,12 +496,24 @@ mod tests {
     use super::*;
 
     const NONE: Ordering = Ordering {
-        acquires: false,
-        releases: false,
+        acquires: None,
+        releases: None,
     };
+
+    fn both(reach: Reach) -> Ordering {
+        Ordering {
+            acquires: Some(reach),
+            releases: Some(reach),
+        }
+    }
+
+    fn device(is_ordered: bool) -> Option<Reach> {
+        is_ordered.then_some(Reach::Device)
+    }
+
     const BOTH: Ordering = Ordering {
-        acquires: true,
-        releases: true,
+        acquires: Some(Reach::Device),
+        releases: Some(Reach::Device),
     };
     const A: Reader = (0, 0);
     const B: Reader = (1, 0);
@@ -400,7 +533,10 @@ mod tests {
 
     /// Whether some seed shows an outcome.
     fn sees(shows: impl Fn(&Views) -> bool) -> bool {
-        (0..200).any(|seed| shows(&Views::new(seed)))
+        let each = [Lateness::Any, Lateness::Most]
+            .map(|lateness| (0..200).any(|seed| shows(&Views::new(seed, lateness))));
+        assert_eq!(each[0], each[1]);
+        each[0]
     }
 
     #[test]
@@ -408,12 +544,12 @@ mod tests {
         // Stores of both come before both loads.
         let both_miss = |fence: &dyn Fn(&Views, Reader)| {
             sees(|views| {
-                views.store(A, word(X), (0, 1), true);
+                views.store(A, word(X), (0, 1), device(true));
                 fence(views, A);
-                views.store(B, word(Y), (0, 1), true);
+                views.store(B, word(Y), (0, 1), device(true));
                 fence(views, B);
-                let a = views.load(A, word(Y), 1, true);
-                let b = views.load(B, word(X), 1, true);
+                let a = views.load(A, word(Y), 1, device(true));
+                let b = views.load(B, word(X), 1, device(true));
                 a == 0 && b == 0
             })
         };
@@ -427,16 +563,16 @@ mod tests {
     fn a_message_is_passed_by_two_fences() {
         let misses = |releases: bool, acquires: bool, by_fence: bool| {
             sees(|views| {
-                views.store(A, word(X), (0, 1), false);
+                views.store(A, word(X), (0, 1), None);
                 if by_fence && releases {
                     views.fence(A, BOTH, false);
                 }
-                views.store(A, word(Y), (0, 1), releases && !by_fence);
-                let flag = views.load(B, word(Y), 1, acquires && !by_fence);
+                views.store(A, word(Y), (0, 1), device(releases && !by_fence));
+                let flag = views.load(B, word(Y), 1, device(acquires && !by_fence));
                 if by_fence && acquires {
                     views.fence(B, BOTH, false);
                 }
-                flag == 1 && views.load(B, word(X), 1, false) == 0
+                flag == 1 && views.load(B, word(X), 1, None) == 0
             })
         };
         for by_fence in [false, true] {
@@ -448,12 +584,12 @@ mod tests {
     #[test]
     fn nobody_goes_back() {
         for seed in 0..200 {
-            let views = Views::new(seed);
+            let views = Views::new(seed, Lateness::Any);
             let mut newest = 0;
             for value in 1..20 {
-                views.store(A, word(X), (value - 1, value), false);
-                assert_eq!(views.load(A, word(X), value, false), value);
-                let read = views.load(B, word(X), value, false);
+                views.store(A, word(X), (value - 1, value), None);
+                assert_eq!(views.load(A, word(X), value, None), value);
+                let read = views.load(B, word(X), value, None);
                 assert!(newest <= read && read <= value);
                 newest = read;
             }
@@ -464,15 +600,15 @@ mod tests {
     fn updates_continue_a_release_sequence_and_stores_end_it() {
         let misses = |by_update: bool| {
             sees(|views| {
-                views.store(A, word(X), (0, 1), false);
-                views.store(A, word(Y), (0, 1), true);
+                views.store(A, word(X), (0, 1), None);
+                views.store(A, word(Y), (0, 1), device(true));
                 if by_update {
                     views.update(B, word(Y), (1, 2), true, NONE);
                 } else {
-                    views.store(B, word(Y), (1, 2), false);
+                    views.store(B, word(Y), (1, 2), None);
                 }
-                let flag = views.load(C, word(Y), 2, true);
-                flag == 2 && views.load(C, word(X), 1, false) == 0
+                let flag = views.load(C, word(Y), 2, device(true));
+                flag == 2 && views.load(C, word(X), 1, None) == 0
             })
         };
         assert!(!misses(true));
@@ -483,16 +619,16 @@ mod tests {
     fn what_a_fence_knows_is_passed_on() {
         let misses = |through_b: bool| {
             sees(|views| {
-                views.store(A, word(X), (0, 1), false);
-                if views.load(B, word(X), 1, false) != 1 {
+                views.store(A, word(X), (0, 1), None);
+                if views.load(B, word(X), 1, None) != 1 {
                     return false;
                 }
                 if through_b {
                     views.fence(B, BOTH, false);
                 }
-                views.store(B, word(Y), (0, 1), false);
-                let flag = views.load(C, word(Y), 1, true);
-                flag == 1 && views.load(C, word(X), 1, false) == 0
+                views.store(B, word(Y), (0, 1), None);
+                let flag = views.load(C, word(Y), 1, device(true));
+                flag == 1 && views.load(C, word(X), 1, None) == 0
             })
         };
         assert!(!misses(true));
@@ -503,26 +639,26 @@ mod tests {
     fn a_barrier_shows_each_warp_what_the_others_know() {
         let misses = |warps: std::ops::Range<usize>| {
             sees(|views| {
-                views.store((0, 0), word(X), (0, 1), false);
+                views.store((0, 0), word(X), (0, 1), None);
                 views.meet(0, warps.clone());
-                views.load((0, 1), word(X), 1, false) == 0
+                views.load((0, 1), word(X), 1, None) == 0
             })
         };
         assert!(!misses(0..2));
         assert!(misses(1..2));
-        let views = Views::new(0);
-        views.store(A, word(X), (0, 1), false);
+        let views = Views::new(0, Lateness::Any);
+        views.store(A, word(X), (0, 1), None);
         views.see_all(B);
-        assert!((0..50).all(|_| views.load(B, word(X), 1, false) == 1));
+        assert!((0..50).all(|_| views.load(B, word(X), 1, None) == 1));
     }
 
     #[test]
     fn who_reads_what_came_by_a_weak_store_knows_everything() {
         assert!(!sees(|views| {
-            views.store(A, word(X), (0, 1), false);
-            views.store(A, word(Y), (0, 1), false);
+            views.store(A, word(X), (0, 1), None);
+            views.store(A, word(Y), (0, 1), None);
             // Now Y is 7 by a weak store.
-            views.load(B, word(Y), 7, true) == 7 && views.load(B, word(X), 1, false) == 0
+            views.load(B, word(Y), 7, device(true)) == 7 && views.load(B, word(X), 1, None) == 0
         }));
     }
 
@@ -533,19 +669,41 @@ mod tests {
             ..word(X)
         };
         assert!(!sees(|views| {
-            views.store(A, word(X), (0, 1), false);
-            views.store(A, wide, (1, 5), false);
-            views.load(B, word(X), 5, false) != 5 || views.load(B, wide, 5, false) != 5
+            views.store(A, word(X), (0, 1), None);
+            views.store(A, wide, (1, 5), None);
+            views.load(B, word(X), 5, None) != 5 || views.load(B, wide, 5, None) != 5
         }));
     }
 
     #[test]
     fn with_too_many_words_all_begin_again() {
-        let views = Views::new(1);
+        let views = Views::new(1, Lateness::Any);
         for address in 0..3 * WORDS as u64 {
-            views.store(A, word(8 * address), (0, 1), false);
+            views.store(A, word(8 * address), (0, 1), None);
             assert!(views.lock().0.histories.len() <= WORDS);
         }
-        assert!((0..50).all(|_| views.load(B, word(X), 1, false) == 1));
+        assert!((0..50).all(|_| views.load(B, word(X), 1, None) == 1));
+    }
+
+    #[test]
+    fn a_fence_of_the_block_orders_nothing_among_blocks() {
+        let misses = |reader: Reader, [release, acquire]: [Reach; 2]| {
+            sees(|views| {
+                views.store(A, word(X), (0, 1), None);
+                views.fence(A, both(release), true);
+                views.store(A, word(Y), (0, 1), None);
+                let flag = views.load(reader, word(Y), 1, None);
+                views.fence(reader, both(acquire), true);
+                flag == 1 && views.load(reader, word(X), 1, None) == 0
+            })
+        };
+        let all = [Reach::Block, Reach::Device];
+        for release in all {
+            for acquire in all {
+                assert!(!misses((A.0, 1), [release, acquire]));
+                let is_right = [release, acquire] == [Reach::Device; 2];
+                assert_eq!(misses(B, [release, acquire]), !is_right);
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Rule, Word, WordAccess};
-use crate::views;
+use crate::views::{self, Reach};
 use crate::warp::Warp;
 
 /// `atom`, `red`.
@@ -218,10 +218,16 @@ impl Action for Atomic {
             runner.turn.changes += u64::from(new(old) != old);
             if let Some(views) = runner.views_of(region, request) {
                 let place = runner.place(region, request.addresses[lane], request.width);
-                let returns = self.dst.is_some();
-                let ordering = views::Ordering {
-                    acquires: self.acquires || returns,
-                    releases: self.releases || returns,
+                let ordering = if self.dst.is_some() {
+                    views::Ordering {
+                        acquires: Some(Reach::Device),
+                        releases: Some(Reach::Device),
+                    }
+                } else {
+                    views::Ordering {
+                        acquires: self.acquires.then(|| Reach::of(self.device)),
+                        releases: self.releases.then(|| Reach::of(self.device)),
+                    }
                 };
                 let writes = self.update.op != AtomicOp::Cas || old == b;
                 let by = (runner.block.index, request.warp);

@@ -9,7 +9,7 @@ use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::read::{Read, Reader, other};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::views;
+use crate::views::{self, Reach};
 use crate::warp::Warp;
 
 /// `fence`, `membar`.
@@ -137,8 +137,8 @@ impl Execute for Fence {
         }
         if let Some(views) = &runner.launch.views {
             let ordering = views::Ordering {
-                acquires: self.acquires,
-                releases: self.releases,
+                acquires: self.acquires.then(|| Reach::of(self.device)),
+                releases: self.releases.then(|| Reach::of(self.device)),
             };
             views.fence((runner.block.index, warp.index), ordering, self.is_total);
         }

@@ -22,7 +22,7 @@ use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_origin::Origin;
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
 use crate::unset_values::shadows::Shadow;
-use crate::views::{Place, Views};
+use crate::views::{Place, Reach, Views};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -403,7 +403,10 @@ impl Action for Load {
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(views) = runner.views_of(region, request).filter(|_| self.is_strong) {
-            let (by, acquires) = ((runner.block.index, request.warp), self.acquires.is_some());
+            let (by, acquires) = (
+                (runner.block.index, request.warp),
+                self.acquires.map(Reach::of),
+            );
             let is_late = Cell::new(false);
             self.elements.gather(registers, mask, |lane, k| {
                 let latest = region.load_strong(lane, offset(lane) + k, bytes);
@@ -645,7 +648,7 @@ impl Store {
                 let before = stored.insert(place, new);
                 let old =
                     before.unwrap_or_else(|| region.load(lane, address - region.base(), bytes));
-                views.store(by, place, (old, new), self.releases.is_some());
+                views.store(by, place, (old, new), self.releases.map(Reach::of));
             });
     }
 
