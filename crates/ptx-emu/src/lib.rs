@@ -135,6 +135,7 @@ mod exact;
 mod executable;
 mod fault;
 mod frame;
+mod hold;
 mod image;
 mod instructions;
 mod launch;

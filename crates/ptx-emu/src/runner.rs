@@ -36,6 +36,7 @@ use crate::fault::{
     UnsupportedFault, WidenedLoad,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
+use crate::hold::Hold;
 use crate::image::Images;
 use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
@@ -367,6 +368,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) fences: Fences,
     /// What strong loads may read, if that is not always the latest value.
     pub(crate) views: Option<Views>,
+    /// The warp that is held before a compare-and-swap, in orders that hold one.
+    pub(crate) hold: Option<Hold>,
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
     pub(crate) attempt: Attempt,
@@ -403,7 +406,8 @@ impl<'a> LaunchContext<'a> {
         };
         let races = launch.sanitize.races;
         // One thread runs all of its blocks.
-        let lateness = lateness(launch.schedule).filter(|_| races && launch.exchange.threads);
+        let is_exchange = races && launch.exchange.threads;
+        let lateness = lateness(launch.schedule).filter(|_| is_exchange);
         let views = lateness.map(|lateness| Views::new(launch.schedule_seed(), lateness));
         Self {
             launch,
@@ -413,6 +417,7 @@ impl<'a> LaunchContext<'a> {
             proxied_until: AtomicU32::new(0),
             fences: fences(races && launch.code.orders_blocks),
             views,
+            hold: is_exchange.then(|| Hold::of(launch.schedule)).flatten(),
             printed,
             attempt,
             recorder,

@@ -95,7 +95,7 @@ impl BlockRunner<'_> {
     }
 
     /// The value of a word now; `None` if it is in memory of the thread's own, or in none.
-    fn peek(&self, word: &Watched) -> Option<u64> {
+    pub(crate) fn peek(&self, word: &Watched) -> Option<u64> {
         match space_of(word.address) {
             Space::Shared => {
                 let (rank, offset) = rank_of(word.address - SHARED_WINDOW);

@@ -56,8 +56,8 @@ impl View {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            *own = (*own).max(*other);
+        for (own, &position) in self.0.iter_mut().zip(&other.0) {
+            *own = position.max(*own);
         }
     }
 }
@@ -377,8 +377,8 @@ impl Views {
             }
             in_block.join(&knowledge.seen);
         }
-        if let Some(reach) = ordering.releases {
-            knowledge.released.release(&knowledge.seen, reach);
+        if let Some(to) = ordering.releases {
+            knowledge.released.release(&knowledge.seen, to);
         }
     }
 

@@ -12,7 +12,8 @@ use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
 use crate::memory::update::AtomicOp;
-use crate::memory::{byte_mask, space_of};
+use crate::memory::{byte_mask, space_of, window};
+use crate::polls::Watched;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
@@ -145,6 +146,11 @@ struct Atomic {
 
 impl Execute for Atomic {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        if self.is_held(runner, warp, at) {
+            runner.note_poll(warp, 1);
+            runner.turn.end = runner.turn.executed;
+            return Ok(Next::Choose);
+        }
         if runner.park(warp, at, false) {
             return Ok(Next::Choose);
         }
@@ -181,6 +187,33 @@ impl Execute for Atomic {
 }
 
 impl Atomic {
+    /// Whether the warp waits once more before its compare-and-swap: see `hold`.
+    fn is_held(&self, runner: &BlockRunner, warp: &Warp, at: At) -> bool {
+        let Some(hold) = &runner.launch.hold else {
+            return false;
+        };
+        if self.update.op != AtomicOp::Cas || warp.groups.len() > 1 {
+            return false;
+        }
+        let first = at.active.trailing_zeros() as usize;
+        let address = warp.registers.addresses(&self.access.address)[first];
+        let base = match self.access.space {
+            Space::Generic => 0,
+            space => window(space),
+        };
+        let word = Watched {
+            address: address.wrapping_add(base),
+            bytes: self.access.width,
+            value: 0,
+        };
+        let Some(value) = runner.peek(&word) else {
+            return false;
+        };
+        let expected = warp.registers.lane(self.b, first) & byte_mask(self.access.width);
+        let held = (runner.block.index, warp.index, at.pc);
+        hold.waits(held, value != expected)
+    }
+
     /// The lanes whose addresses lie in memory that no other thread sees.
     fn lanes_of_own_memory(&self, warp: &Warp, active: u32) -> u32 {
         let is_own = |space| matches!(space, Space::Local | Space::Param);

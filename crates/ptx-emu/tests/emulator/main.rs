@@ -15,6 +15,7 @@ mod copies;
 mod counts;
 mod errors;
 mod forms;
+mod held;
 mod inexact;
 mod lanes;
 mod late_stores;
