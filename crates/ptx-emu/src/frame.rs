@@ -76,6 +76,8 @@ pub(crate) struct Exchange {
     pub(crate) bulk: bool,
     /// Asynchronous stores, which only a wait orders before other accesses.
     pub(crate) stores_async: bool,
+    /// Reads where it runs, which may change.
+    pub(crate) asks_where: bool,
     /// The widths of strong accesses, whose numbers of bytes are the bits.
     widths: u32,
     /// Strong accesses for a part of the threads of a launch.
@@ -99,6 +101,7 @@ impl Exchange {
             orders: self.orders | other.orders,
             bulk: self.bulk | other.bulk,
             stores_async: self.stores_async | other.stores_async,
+            asks_where: self.asks_where | other.asks_where,
             widths: self.widths | other.widths,
             has_scopes: self.has_scopes | other.has_scopes,
         }

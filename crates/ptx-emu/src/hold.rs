@@ -14,7 +14,9 @@ use crate::config::Schedule;
 use crate::turn::Turns;
 
 /// Turns for which a warp is held, at most.
-const TURNS: std::ops::RangeInclusive<u32> = 16..=256;
+const TURNS: std::ops::RangeInclusive<u32> = 64..=512;
+/// Times that a warp of the launch is held, at most.
+const TIMES: u32 = 256;
 
 /// A warp at an instruction: its block, its number there, and the position.
 pub(crate) type Held = (u64, usize, u32);
@@ -33,6 +35,8 @@ struct State {
     has_changed: bool,
     /// Turns for which it is still held.
     left: u32,
+    /// Times that a warp has been held.
+    times: u32,
 }
 
 impl Hold {
@@ -48,6 +52,7 @@ impl Hold {
                 held: None,
                 has_changed: false,
                 left: 0,
+                times: 0,
             }),
         })
     }
@@ -59,9 +64,10 @@ impl Hold {
         match state.held {
             None => {
                 // One that would fail now has nothing to wait for.
-                if is_other || state.random.bool() {
+                if is_other || state.times == TIMES || state.random.bool() {
                     return false;
                 }
+                state.times += 1;
                 state.held = Some(warp);
                 state.has_changed = false;
                 state.left = state.random.u32(TURNS);
@@ -107,7 +113,7 @@ mod tests {
         let mut turns = 0;
         while hold.waits((0, 0, 7), false) || turns == 0 {
             turns += 1;
-            assert!(turns <= 600);
+            assert!(turns <= 2000);
         }
         assert!(Hold::of(Schedule::Random { seed: 0 }).is_none());
         assert!(Hold::of(Schedule::InOrder).is_none());

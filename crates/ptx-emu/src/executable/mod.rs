@@ -136,7 +136,10 @@ impl Executable {
     /// reads give the same in any order. False without such a kernel.
     pub fn depends_on_order(&self, kernel: &str) -> bool {
         let found = self.code_of(kernel);
-        found.is_some_and(|(code, id)| code.exchange(id).threads)
+        found.is_some_and(|(code, id)| {
+            let exchange = code.exchange(id);
+            exchange.threads || exchange.asks_where
+        })
     }
 
     /// True if blocks of a kernel update memory that they share by atomics, whether or not a thread

@@ -148,6 +148,8 @@ impl Execute for Atomic {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         if self.is_held(runner, warp, at) {
             runner.note_poll(warp, 1);
+            // Other lanes of the warp go first in its next turn.
+            warp.groups[at.group].gave_way = runner.turn.executed;
             runner.turn.end = runner.turn.executed;
             return Ok(Next::Choose);
         }
@@ -192,7 +194,7 @@ impl Atomic {
         let Some(hold) = &runner.launch.hold else {
             return false;
         };
-        if self.update.op != AtomicOp::Cas || warp.groups.len() > 1 {
+        if self.update.op != AtomicOp::Cas {
             return false;
         }
         let first = at.active.trailing_zeros() as usize;

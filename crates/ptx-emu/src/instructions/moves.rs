@@ -147,6 +147,7 @@ fn mov_one<'a>(
     }
     if let Some(special) = r.special(s)?.filter(|special| special.may_change()) {
         r.facts.company = Company::Order;
+        r.exchange.asks_where = true;
         return other(Whereabouts { dst, special });
     }
     let src = r.value(s, ty, Width::Exact)?;
