@@ -59,8 +59,8 @@ impl Placement {
         }
     }
 
-    /// The moment of a block that has executed so many warp instructions: while it lasts, the
-    /// block stays where it is.
+    /// The moment of a block that has executed this number of warp instructions: while it lasts,
+    /// the block stays where it is.
     pub(crate) fn moment(&self, executed: u64) -> u64 {
         if self.moves { executed / STAY } else { 0 }
     }

@@ -366,7 +366,7 @@ pub(crate) struct LaunchContext<'a> {
     /// The publications of each block by device-wide fences; none are kept if the code has no such
     /// fence.
     pub(crate) fences: Fences,
-    /// What strong loads may read, if that is not always the latest value.
+    /// The values that strong loads may read, if these are not always the latest.
     pub(crate) views: Option<Views>,
     /// The warp that is held before a compare-and-swap, in orders that hold one.
     pub(crate) hold: Option<Hold>,

@@ -6,11 +6,12 @@
 //! performs one access after the other shows none of it, so that a program which needs a fence and
 //! has none is right in every order of its threads.
 //!
-//! In some orders ([`lateness`](crate::turn::lateness)) the launch remembers, for each word that strong
-//! stores and atomics have changed, its last values: the *messages* of the word, in their order.
+//! In some orders ([`lateness`](crate::turn::lateness)) the launch remembers, for each word that
+//! strong stores and atomics have changed, its last values: the *messages* of the word, in their
+//! order.
 //! A warp knows, for each word, the oldest message that it may still read: its *view*. It grows
 //!
-//! - by its own accesses: nobody reads what is older than what he has stored or read;
+//! - by its own accesses: a warp reads nothing older than what it has stored or read;
 //! - by acquiring: a message carries the view that its writer had released, by a fence before the
 //!   store or by the store itself. A load that acquires takes it over, and a relaxed one when a
 //!   fence follows;
@@ -25,10 +26,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::access::Region;
-use crate::request::Request;
-use crate::runner::BlockRunner;
 
 /// Messages of a word that are kept.
 const KEPT: usize = 8;
@@ -100,14 +97,14 @@ impl Reach {
     }
 }
 
-/// What an access or a fence orders.
+/// The order that an access or a fence makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ordering {
     pub(crate) acquires: Option<Reach>,
     pub(crate) releases: Option<Reach>,
 }
 
-/// What a writer has released: to all blocks, and to the own one, which is never less.
+/// The views that a writer has released: to all blocks, and to the own one, which is never less.
 #[derive(Clone, Debug, Default)]
 struct Released {
     to_all: Option<Arc<View>>,
@@ -198,11 +195,11 @@ impl History {
 #[derive(Debug, Default)]
 struct Knowledge {
     seen: View,
-    /// What it will know after a fence that reaches all blocks.
+    /// Its view after a fence that reaches all blocks.
     observed: View,
-    /// What it will know after one that reaches its own: from messages of the block.
+    /// Its view after one that reaches its own block: by messages of that block.
     observed_in_block: View,
-    /// What it knew at its last fences.
+    /// Its view at its last fences.
     released: Released,
 }
 
@@ -226,7 +223,7 @@ impl Knowledge {
         }
     }
 
-    /// What a store carries.
+    /// The views that a store carries.
     fn carried(&self, releases: Option<Reach>) -> Released {
         let mut released = self.released.clone();
         if let Some(reach) = releases {
@@ -243,7 +240,7 @@ struct State {
     widths: HashMap<(Option<u64>, u64), u32>,
     histories: Vec<History>,
     warps: HashMap<Reader, Knowledge>,
-    /// What the `fence.sc`s of all warps knew that reach all blocks; and by block those that reach
+    /// The joined views of all `fence.sc`s that reach all blocks, and by block of those that reach
     /// its own.
     fenced: View,
     fenced_in_block: HashMap<u64, View>,
@@ -278,7 +275,7 @@ impl Views {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a strong load reads of a word that holds `value`.
+    /// The value that a strong load reads of a word that holds `value`.
     pub(crate) fn load(
         &self,
         by: Reader,
@@ -411,33 +408,6 @@ impl Views {
     }
 }
 
-impl<'a> BlockRunner<'a> {
-    /// The views that strong accesses to a region follow, if this one is strong.
-    #[inline(always)]
-    pub(crate) fn views_of<R: Region>(&self, _region: &R, request: &Request) -> Option<&'a Views> {
-        let views = self.launch.views.as_ref().filter(|_| request.strong)?;
-        // Blocks of a cluster share their memory.
-        let is_common = R::IS_GLOBAL || !R::IS_OWN && self.launch.cluster_blocks() == 1;
-        is_common.then_some(views)
-    }
-
-    /// Where a word of a region lies.
-    pub(crate) fn place<R: Region>(&self, _region: &R, address: u64, bytes: u32) -> Place {
-        Place {
-            block: (!R::IS_GLOBAL).then_some(self.block.index),
-            address,
-            bytes,
-        }
-    }
-
-    /// Notes that a warp of the running block has waited for others.
-    pub(crate) fn see_all(&self, warp: usize) {
-        if let Some(views) = &self.launch.views {
-            views.see_all((self.block.index, warp));
-        }
-    }
-}
-
 impl State {
     /// The newest messages of all words.
     fn all(&self) -> View {
@@ -527,7 +497,7 @@ mod tests {
         }
     }
 
-    /// What `X` and `Y` hold, and the words.
+    /// The addresses of two words.
     const X: u64 = 0;
     const Y: u64 = 64;
 

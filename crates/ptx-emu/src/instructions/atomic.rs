@@ -251,8 +251,8 @@ impl Action for Atomic {
             let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
             let old = region.update(lane, offset, request.width, new);
             runner.turn.changes += u64::from(new(old) != old);
-            if let Some(views) = runner.views_of(region, request) {
-                let place = runner.place(region, request.addresses[lane], request.width);
+            if let Some(views) = runner.views_of::<R>(request) {
+                let place = runner.place::<R>(request.addresses[lane], request.width);
                 let ordering = if self.dst.is_some() {
                     views::Ordering {
                         acquires: Some(Reach::Device),

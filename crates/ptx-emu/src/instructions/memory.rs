@@ -1,20 +1,20 @@
 //! Loads and stores: `ld`, `ldu`, `st`.
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
 use super::elements::Elements;
+use super::late;
+use super::load_param::LoadParam;
 use super::used::LoadUsed;
-use crate::access::{Action, MemoryAccess, ParamRegion, Region, Unwritten};
+use crate::access::{Action, MemoryAccess, Region, Unwritten};
 use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
 use crate::counts::InstructionClass;
-use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
-use crate::memory::{Words, byte_mask, extend};
+use crate::fault::{AccessKind, Stop, UnsetUse};
+use crate::memory::{byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::request::{Piece, Request, Span};
@@ -22,7 +22,7 @@ use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_origin::Origin;
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
 use crate::unset_values::shadows::Shadow;
-use crate::views::{Place, Reach, Views};
+use crate::views::Reach;
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -402,20 +402,17 @@ impl Action for Load {
         }
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
-        if let Some(views) = runner.views_of(region, request).filter(|_| self.is_strong) {
-            let (by, acquires) = (
-                (runner.block.index, request.warp),
-                self.acquires.map(Reach::of),
+        let views = runner.views_of::<R>(request).filter(|_| self.is_strong);
+        if let Some(views) = views {
+            let acquires = self.acquires.map(Reach::of);
+            late::load(
+                &self.elements,
+                (views, acquires),
+                runner,
+                registers,
+                region,
+                request,
             );
-            let is_late = Cell::new(false);
-            self.elements.gather(registers, mask, |lane, k| {
-                let latest = region.load_strong(lane, offset(lane) + k, bytes);
-                let place = runner.place(region, request.addresses[lane] + k, bytes);
-                let value = views.load(by, place, latest, acquires);
-                is_late.set(is_late.get() || value != latest);
-                value
-            });
-            runner.turn.has_read_late |= is_late.get();
         } else if let Some(row) = self.elements.single(RegClass::B32) {
             let row = registers.r32_mut(row);
             if span.is_scattered {
@@ -590,8 +587,16 @@ impl Action for Store {
                 }),
             },
         };
-        if let Some(views) = runner.views_of(region, request) {
-            self.note_messages(views, runner, registers, region, request);
+        if let Some(views) = runner.views_of::<R>(request) {
+            let releases = self.releases.map(Reach::of);
+            late::store(
+                &self.elements,
+                (views, releases),
+                runner,
+                registers,
+                region,
+                request,
+            );
         }
         if runner.launch.sanitize.races {
             let changes = |held: &R, lane: usize| {
@@ -625,33 +630,6 @@ impl Action for Store {
 }
 
 impl Store {
-    /// Notes that the words which it is about to store have new values, and older ones that may
-    /// still be read.
-    #[inline(never)]
-    fn note_messages<R: Region>(
-        &self,
-        views: &Views,
-        runner: &BlockRunner,
-        registers: &Registers,
-        region: &R,
-        request: &Request,
-    ) {
-        let by = (runner.block.index, request.warp);
-        let bytes = self.elements.bytes;
-        // Several lanes may store to one word.
-        let mut stored: HashMap<Place, u64> = HashMap::new();
-        self.elements
-            .scatter(registers, request.mask, |lane, k, value| {
-                let address = request.addresses[lane] + k;
-                let place = runner.place(region, address, bytes);
-                let new = value & byte_mask(bytes);
-                let before = stored.insert(place, new);
-                let old =
-                    before.unwrap_or_else(|| region.load(lane, address - region.base(), bytes));
-                views.store(by, place, (old, new), self.releases.map(Reach::of));
-            });
-    }
-
     /// Checks that something of each element is set, or that it is moved from global memory.
     fn check_set(
         &self,
@@ -673,45 +651,5 @@ impl Store {
             }
         }
         Ok(())
-    }
-}
-
-/// A load from a fixed offset of the launch's parameters.
-#[derive(Debug)]
-struct LoadParam {
-    offset: u32,
-    elements: Elements,
-    tally: u32,
-}
-
-impl Execute for LoadParam {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let params = runner.params();
-        let (size, width) = (params.len() as u64, self.elements.width());
-        if u64::from(self.offset) + u64::from(width) > size {
-            let offset = self.offset.into();
-            let kind = FaultKind::OutOfBounds {
-                access: fault::Access {
-                    kind: AccessKind::Load,
-                    bytes: width,
-                },
-                stray: Stray::Param { size, offset },
-            };
-            return Err(runner.fault(warp.first_thread(at.active), at.pc, kind));
-        }
-        let bytes = self.elements.bytes;
-        for (k, slot) in self.elements.registers.iter().enumerate() {
-            let Some(slot) = *slot else { continue };
-            let offset = u64::from(self.offset) + k as u64 * u64::from(bytes);
-            let value = ParamRegion(params).load(0, offset, bytes);
-            let value = extend(value, bytes, self.elements.is_signed);
-            warp.registers.fill(slot, at.active, value);
-        }
-        runner.tallies.traffic(self.tally).param_bytes += u64::from(at.active.count_ones() * width);
-        Ok(Next::Step)
-    }
-
-    fn is_quiet(&self) -> bool {
-        true
     }
 }

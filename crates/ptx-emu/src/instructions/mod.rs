@@ -45,6 +45,8 @@ mod float;
 mod half;
 mod inexact;
 mod integer;
+mod late;
+mod load_param;
 mod matrix;
 mod mbarrier;
 mod memory;
