@@ -26,6 +26,9 @@ pub(crate) struct Placement {
     pub(crate) warp_ids: u32,
     /// `%gridid`.
     pub(crate) grid: u64,
+    /// Each `mbarrier.try_wait` that has to wait gives up once, as after the device's own limit of
+    /// time (PTX ISA, `mbarrier.try_wait`); with the default's seed, none does.
+    pub(crate) gives_up: bool,
     multiprocessors: u32,
     /// Neighbours in the grid that share a multiprocessor.
     together: u64,
@@ -52,6 +55,7 @@ impl Placement {
             multiprocessor_ids: multiprocessors + gaps,
             warp_ids: limits.threads_per_multiprocessor.div_ceil(LANES as u32),
             grid,
+            gives_up: seed != 0,
             multiprocessors,
             together: if of_launch.bool() { resident.max(1) } else { 1 },
             moves: matches!(turns, Turns::Stepwise | Turns::Short),

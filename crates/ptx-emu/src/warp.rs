@@ -268,6 +268,9 @@ pub(crate) struct Warp {
     pub(crate) awaited: u32,
     /// Lanes that have accessed memory that threads share; of those that are awaited, since then.
     pub(crate) acted: u32,
+    /// The position of the wait for an `mbarrier` object that ended without success, if the last one
+    /// did.
+    pub(crate) gave_up: Option<u32>,
     /// Lanes that have arrived at the cluster's barrier and have not waited for it since.
     pub(crate) arrived: u32,
     /// Those of them for which the barrier has completed.
@@ -307,6 +310,7 @@ impl Warp {
         self.awaited = 0;
         self.acted = 0;
         self.arrived = 0;
+        self.gave_up = None;
         self.passed = 0;
         self.local.clear();
         self.params.clear();

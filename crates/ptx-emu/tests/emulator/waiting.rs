@@ -418,3 +418,30 @@ fn a_round_that_saw_two_values_is_not_parked() {
         assert_eq!(out[..2], [0, 4], "{schedule:?}");
     }
 }
+
+#[test]
+fn a_try_wait_gives_up_once_with_other_seeds() {
+    // Thread 32 arrives late; thread 0 counts its waits.
+    let wait = |repeats: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\nsetp.eq.u32 %p3, %r2, 32;\n\
+             @%p3 bra $arrive;\n@!%p1 ret;\nmov.u32 %r5, 0;\n$wait:\nadd.u32 %r5, %r5, 1;\n\
+             mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n{repeats}selp.u32 %r6, 1, 0, %p2;\nst.global.u32 [%rd1], %r5;\n\
+             st.global.u32 [%rd1+4], %r6;\nret;\n$arrive:\nmbarrier.arrive.shared.b64 _, [bar];"
+        )
+    };
+    let out = |seed, repeats| {
+        let mut kernel = launch(&wait(repeats))
+            .module_scope(".shared .align 8 .b64 bar;")
+            .block(64);
+        kernel.options.seed = seed;
+        kernel.out()[..2].to_vec()
+    };
+    let repeats = "@!%p2 bra $wait;\n";
+    assert_eq!(out(0, repeats), [1, 1]);
+    assert_eq!(out(0, ""), [1, 1]);
+    for seed in 1..9 {
+        assert_eq!(out(seed, repeats), [2, 1]);
+        assert_eq!(out(seed, ""), [1, 0]);
+    }
+}

@@ -602,10 +602,43 @@ struct Wait {
     acquires: bool,
 }
 
+impl Wait {
+    /// Whether an object in a phase has completed the one that is waited for.
+    fn is_done(&self, phase: u64, operand: u64) -> bool {
+        if self.by_parity {
+            (phase ^ operand) & 1 == 1
+        } else {
+            phase != operand
+        }
+    }
+
+    /// Whether the wait ends without success: if it has to wait, and did not do so the last time.
+    fn gives_up(&self, runner: &mut BlockRunner, warp: &Warp, at: At, offsets: &[u64]) -> bool {
+        let may = self.object.verb == Verb::TryWait && runner.launch.placement.gives_up;
+        if !may || warp.gave_up == Some(at.pc) {
+            return false;
+        }
+        let Some(claims) = &runner.block.shared.claims else {
+            return false;
+        };
+        lanes(at.active).all(|lane| {
+            let operand = warp.registers.lane(self.operand, lane);
+            let barrier = claims.barriers.get(&offsets[lane]);
+            barrier.is_some_and(|barrier| !self.is_done(barrier.phase, operand))
+        })
+    }
+}
+
 impl Execute for Wait {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let offsets = self.object.locate(runner, warp, at)?;
         runner.note_poll(warp, 1);
+        if self.gives_up(runner, warp, at, &offsets) {
+            warp.gave_up = Some(at.pc);
+            warp.registers.fill(self.dst, at.active, 0);
+            return Ok(Next::Step);
+        }
+        warp.gave_up = None;
         let mut done = 0;
         for lane in lanes(at.active) {
             let (offset, thread) = (offsets[lane], warp.thread(lane));
@@ -615,11 +648,7 @@ impl Execute for Wait {
                 continue;
             };
             let (phase, operand) = (barrier.phase, warp.registers.lane(self.operand, lane));
-            let is_done = if self.by_parity {
-                (phase ^ operand) & 1 == 1
-            } else {
-                phase != operand
-            };
+            let is_done = self.is_done(phase, operand);
             let is_known = operand == phase || operand.checked_add(1) == Some(phase);
             if !(self.by_parity || is_known) {
                 let location = runner.block.shared.location(runner.launch, offset);
