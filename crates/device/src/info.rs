@@ -5,6 +5,11 @@ use std::time::Duration;
 use ptx_emu::Multiprocessor;
 use serde::{Deserialize, Serialize};
 
+/// Stack of a thread whose functions call each other by addresses or again and again, as those of
+/// `core::fmt` and of sorts do, in bytes. A driver that is not asked for more gives 1024, and a
+/// thread that needs more ends in an illegal address (CUDA guide, Call Stack).
+pub const STACK_BYTES: usize = 8 << 10;
+
 /// The kind of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

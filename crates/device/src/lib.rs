@@ -107,8 +107,8 @@ pub use emulated_device::{EmulatedDevice, write_printed_by};
 pub use error::Error;
 pub use generations::Needs;
 pub use info::{
-    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
-    Stray, Timing,
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, STACK_BYTES,
+    Side, Spills, Stray, Timing,
 };
 pub use module::Module;
 pub use preparation::{BufferPool, Buffers, Order, Preparation};

@@ -201,7 +201,9 @@ pub(crate) fn code_of(kind: &FaultKind) -> Code {
         FaultKind::Misaligned { .. } => Code::MISALIGNED_ADDRESS,
         FaultKind::Assertion { .. } => Code::ASSERT,
         FaultKind::FuelExhausted { .. } => Code::LAUNCH_TIMEOUT,
-        FaultKind::CallDepth { .. } | FaultKind::StackOverflow { .. } => Code::HARDWARE_STACK_ERROR,
+        FaultKind::CallDepth { .. }
+        | FaultKind::StackOverflow { .. }
+        | FaultKind::Recursion { .. } => Code::HARDWARE_STACK_ERROR,
         FaultKind::NotShared { .. } => Code::INVALID_ADDRESS_SPACE,
         FaultKind::BadCall { .. } => Code::INVALID_PC,
         FaultKind::IllegalInstruction { .. } => Code::ILLEGAL_INSTRUCTION,

@@ -121,6 +121,10 @@ pub struct DeviceLimits {
     pub global_bytes: u64,
     /// Local memory of a thread, in bytes: locals and parameters of all its frames.
     pub local_bytes_per_thread: u32,
+    /// The part of it that a recursion may take, beyond its first call: compilers do not know how
+    /// deep it goes, and a GPU gives each thread this much (`cudaLimitStackSize`; CUDA guide, Call
+    /// Stack).
+    pub stack_bytes: u64,
     /// Nested calls of a thread.
     pub call_depth: u32,
     /// Multiprocessors. With the next three, it says how many blocks run at once: see
@@ -178,6 +182,7 @@ impl Default for DeviceLimits {
             cluster_blocks: 16,
             global_bytes: 16 << 30,
             local_bytes_per_thread: 512 << 10,
+            stack_bytes: 1 << 10,
             call_depth: 1024,
             multiprocessors: 132,
             threads_per_multiprocessor: own.threads,

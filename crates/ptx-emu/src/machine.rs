@@ -142,6 +142,11 @@ impl Machine {
         &self.limits
     }
 
+    /// Gives threads this much stack from now on: see [`DeviceLimits::stack_bytes`].
+    pub fn set_stack_bytes(&mut self, bytes: u64) {
+        self.limits.stack_bytes = bytes;
+    }
+
     /// How launches are executed.
     pub fn options(&self) -> &Options {
         &self.options

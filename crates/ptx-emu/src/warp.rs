@@ -249,9 +249,14 @@ pub(crate) struct Frame {
     pub(crate) bases: Bases,
     /// Start and end of the frame in local memory.
     pub(crate) local: (u64, u64),
+    /// Bytes of stack that frames of a recursion take, with this one, beyond its first call.
+    pub(crate) recursion_bytes: u64,
     /// Start and end of the frame's parameters.
     pub(crate) params: (u64, u64),
 }
+
+/// Bytes of the stack that a call takes at least.
+const RETURN_ADDRESS: u64 = 8;
 
 /// One warp.
 #[derive(Debug, Default)]
@@ -332,6 +337,7 @@ impl Warp {
             depth: 0,
             bases: Bases::default(),
             local: (0, code.local_bytes.into()),
+            recursion_bytes: 0,
             params: (0, code.param_frame_bytes.into()),
         });
         self.groups.clear();
@@ -388,6 +394,21 @@ impl Warp {
         self.groups.iter().any(|group| group.state == State::Ready)
     }
 
+    /// Whether a call of `callee` from a frame is one of a function that runs already, or in one.
+    fn is_in_recursion(&self, parent: u32, callee: u32) -> bool {
+        let mut at = parent;
+        loop {
+            let frame = &self.frames[at as usize];
+            if frame.function == callee || frame.recursion_bytes > 0 {
+                return true;
+            }
+            if at == 0 {
+                return false;
+            }
+            at = frame.parent;
+        }
+    }
+
     /// The frame of `callee` called from a position of a frame; made on the first such call.
     pub(crate) fn callee_frame(
         &mut self,
@@ -418,6 +439,11 @@ impl Warp {
                 pred: caller.bases.pred + used.pred,
             },
             local: (local, local + u64::from(function.local_bytes)),
+            recursion_bytes: if self.is_in_recursion(parent, callee) {
+                caller.recursion_bytes + u64::from(function.local_bytes) + RETURN_ADDRESS
+            } else {
+                0
+            },
             params: (
                 caller.params.1,
                 caller.params.1 + u64::from(function.param_frame_bytes),

@@ -10,7 +10,7 @@ use ptx_emu::Executable;
 
 use super::driver::{call, check};
 use super::panics::{self, Mailbox, Panic};
-use device::{DeviceError, DeviceInfo, DriverError, Module, Spills};
+use device::{DeviceError, DeviceInfo, DriverError, Module, STACK_BYTES, Spills};
 use plan::LaunchConfig;
 
 /// Room for the driver's compiler to explain why it refuses the PTX.
@@ -21,11 +21,6 @@ const TOLD_BYTES: usize = 256 * 1024;
 
 /// Shared memory, static and dynamic, that every launch may use without opting in.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
-
-/// Stack of a thread whose functions call each other by addresses or again and again, as those of
-/// `core::fmt` and of sorts do. ptxas cannot say how deep that goes: the driver then gives 1024
-/// bytes, and a thread that needs more ends in an illegal address (CUDA guide, Call Stack).
-const STACK_BYTES: usize = 8 << 10;
 
 /// A module in a context; unloaded when dropped, in that same context.
 #[derive(Debug)]
@@ -120,7 +115,8 @@ impl LoadedModule {
     }
 }
 
-/// Gives the threads of the current context [`STACK_BYTES`], if they have less.
+/// Gives the threads of the current context [`STACK_BYTES`], if they have less: ptxas cannot say how
+/// deep functions go that call each other by addresses or again and again.
 fn deepen_stack() -> Result<(), DriverError> {
     let bytes = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
     if check("cuCtxGetLimit", bytes)? < STACK_BYTES {

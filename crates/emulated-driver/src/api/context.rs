@@ -7,7 +7,7 @@ use crate::code::{Code, Outcome};
 use crate::driver::context::{current, stack};
 use crate::driver::{queue, with};
 use crate::objects::Handle;
-use crate::objects::context::{AtEnd, Stored};
+use crate::objects::context::{AtEnd, STACK_SIZE, Stored};
 
 /// Calls what the CUDA runtime wants to be called when a context ends, with the driver unlocked.
 fn ended(context: Handle, stored: AtEnd) {
@@ -96,6 +96,9 @@ driver_api! {
             let context = driver.context(current())?;
             context.limit(limit)?;
             context.limits.insert(limit, value);
+            if limit == STACK_SIZE {
+                driver.machine.set_stack_bytes(value as u64);
+            }
             Ok(())
         })
     }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
 
+use ptx_emu::DeviceLimits;
+
 use super::Handle;
 use crate::code::{Code, Outcome};
 
@@ -54,11 +56,14 @@ pub(crate) struct Stored {
 /// The calls that the end of a context makes: each key with its value and function.
 pub(crate) type AtEnd = Vec<(usize, Stored)>;
 
+/// `CU_LIMIT_STACK_SIZE`.
+pub(crate) const STACK_SIZE: c_uint = 0;
+
 impl Context {
     /// The limit with this number of `CUlimit`.
     pub(crate) fn limit(&self, limit: c_uint) -> Outcome<usize> {
         let default = match limit {
-            0 => 1 << 10,
+            STACK_SIZE => DeviceLimits::default().stack_bytes as usize,
             1 => 1 << 20,
             2 => 8 << 20,
             3 => 2,

@@ -266,6 +266,18 @@ pub enum FaultKind {
         /// Nested calls.
         depth: u32,
     },
+    /// A recursion that takes more stack than a thread has.
+    #[error(
+        "a recursion, {depth} calls deep, takes {needed} bytes of stack or more, and a thread has {limit} (`cudaLimitStackSize`)"
+    )]
+    Recursion {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes that a thread has.
+        limit: u64,
+        /// Nested calls.
+        depth: u32,
+    },
     /// A `free` of what `malloc` has not given.
     #[error(
         "`free` of address {address:#x}, which is not the start of memory that `malloc` gave, or is freed already"
@@ -368,6 +380,7 @@ impl FaultKind {
             | Self::LaneNotInMask { .. }
             | Self::CallDepth { .. }
             | Self::StackOverflow { .. }
+            | Self::Recursion { .. }
             | Self::BadFree { .. }
             | Self::BadCall { .. }
             | Self::BadBranchTable { .. }
@@ -408,7 +421,9 @@ impl FaultKind {
             Self::Deadlock { .. } | Self::BlocksWait { .. } => "deadlock",
             Self::InactiveLanes { .. } | Self::LaneNotInMask { .. } => "lanes missing",
             Self::ShuffleFromInactive { .. } => "shuffle from an inactive lane",
-            Self::StackOverflow { .. } | Self::CallDepth { .. } => "stack overflow",
+            Self::StackOverflow { .. } | Self::Recursion { .. } | Self::CallDepth { .. } => {
+                "stack overflow"
+            }
             Self::BadFree { .. } => "invalid free",
             Self::BadCall { .. } => "invalid call",
             Self::BadBranchTable { .. } => "invalid branch",

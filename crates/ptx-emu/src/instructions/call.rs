@@ -425,6 +425,14 @@ impl Execute for Call {
             };
             return Err(runner.fault(warp.first_thread(taken), pc, kind));
         }
+        if callee_frame.recursion_bytes > limits.stack_bytes {
+            let kind = FaultKind::Recursion {
+                needed: callee_frame.recursion_bytes,
+                limit: limits.stack_bytes,
+                depth: callee_frame.depth,
+            };
+            return Err(runner.fault(warp.first_thread(taken), pc, kind));
+        }
         let caller_frame = warp.frames[caller as usize];
         runner.enter_frame(warp, frame, taken);
         self.pass_arguments(warp, caller_frame, callee_frame, taken);

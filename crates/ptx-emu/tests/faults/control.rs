@@ -38,12 +38,21 @@ fn recursion(n: u32) -> Launch {
 
 #[test]
 fn too_deep_a_recursion() {
-    assert_eq!(recursion(50).out()[..2], [50, 50]);
-    assert_snapshot!(recursion(100_000).fault(), @r"
+    assert_snapshot!(recursion(50).fault(), @r"
+    stack overflow: a recursion, 16 calls deep, takes 1080 bytes of stack or more, and a thread has 1024 (`cudaLimitStackSize`)
+      in kernel `k` at PTX line 20, block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let deep = |n| {
+        let mut deep = recursion(n);
+        deep.limits.stack_bytes = 1 << 20;
+        deep
+    };
+    assert_eq!(deep(50).out()[..2], [50, 50]);
+    assert_snapshot!(deep(100_000).fault(), @r"
     stack overflow: more than 1024 nested calls; is there an endless recursion?
       in kernel `k` at PTX line 20, block (0, 0, 0), thread (0, 0, 0)
     ");
-    let mut small = recursion(50);
+    let mut small = deep(50);
     small.limits.local_bytes_per_thread = 2048;
     assert_snapshot!(small.fault(), @r"
     stack overflow: 2096 bytes of local memory in 26 nested calls; the limit is 2048 bytes

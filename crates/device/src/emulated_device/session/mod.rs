@@ -12,7 +12,7 @@ use super::replayed::{BytePlace, WrongValue};
 use crate::buffer::HostBuffer;
 use crate::device_error::DeviceError;
 use crate::error::Error;
-use crate::info::{KernelInfo, Timing};
+use crate::info::{KernelInfo, STACK_BYTES, Timing};
 use crate::memory::available_bytes;
 use crate::module::Module;
 use crate::params::Params;
@@ -46,7 +46,10 @@ impl<'d> EmulatedSession<'d> {
         order: Option<Order>,
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
-        let limits = DeviceLimits::of(device.info.limits.compute_capability);
+        let limits = DeviceLimits {
+            stack_bytes: STACK_BYTES as u64,
+            ..DeviceLimits::of(device.info.limits.compute_capability)
+        };
         let mut machine = Machine::new(limits, device.options_in(order));
         plan.check()?;
         let needed_bytes = device.share.own.clone().map(|own| plan.bytes_on(own)).sum();
