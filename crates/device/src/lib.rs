@@ -96,6 +96,7 @@ pub mod run;
 pub mod share;
 pub mod telemetry;
 mod traits;
+mod useful;
 pub mod validate;
 
 pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
@@ -122,6 +123,7 @@ pub use replay::{Facts, Wish};
 pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
 pub use traits::{Device, POISON, Segments, Session, TimedSession, check_buffer};
+pub use useful::{Computed, stated_stores};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

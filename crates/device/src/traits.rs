@@ -6,10 +6,11 @@ use super::device_error::DeviceError;
 use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Stray, Timing};
 use super::preparation::Preparation;
 use super::report::KernelReport;
-use crate::buffer::HostBuffer;
+use crate::buffer::{HostBuffer, NamedBuffers};
 use crate::emulated_device::replayed::{Replay, WrongValue};
 use crate::error::Error;
 use crate::module::Module;
+use crate::useful::Computed;
 use plan::{BufferId, Plan};
 use ptx_emu::Printed;
 use replay::Wish;
@@ -68,6 +69,26 @@ pub trait Device: Send + Sync {
     /// device that has its own.
     fn orders(&self, _module: &Module, _plan: &Plan) -> u32 {
         1
+    }
+
+    /// Runs a plan for several devices once more, and counts the values of its results that each of
+    /// them has computed: those that its kernels store and have not read, and the results depend
+    /// on. `outputs` are those of a run with these inputs. What is copied, or moved by kernels,
+    /// from device to device counts for the one that computed it; what is overwritten, or never
+    /// read, for none. `None` for a plan of one device, and on a device that does not see accesses.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare_as`] and [`Session::run`].
+    fn computed(
+        &self,
+        _module: &Module,
+        _plan: &Plan,
+        _inputs: &NamedBuffers,
+        _outputs: &NamedBuffers,
+        _how: &Preparation,
+    ) -> Result<Option<Computed>, Error> {
+        Ok(None)
     }
 
     /// The text that kernels have printed since the last call, on a device that keeps it: see

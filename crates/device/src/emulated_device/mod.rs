@@ -11,12 +11,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use ptx_emu::{DeviceLimits, Options, Printed, Schedule, Undo};
 use replay::Wish;
 
+use crate::buffer::NamedBuffers;
 use crate::error::Error;
 use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::module::Module;
 use crate::preparation::{Order, Preparation};
 use crate::share::Share;
 use crate::traits::{Device, TimedSession};
+use crate::useful::Computed;
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 use ranks::Link;
@@ -235,6 +237,25 @@ impl Device for EmulatedDevice {
         } else {
             1
         }
+    }
+
+    fn computed(
+        &self,
+        module: &Module,
+        plan: &Plan,
+        inputs: &NamedBuffers,
+        outputs: &NamedBuffers,
+        how: &Preparation,
+    ) -> Result<Option<Computed>, Error> {
+        let is_seen = self.share == Share::whole(self.share.all)
+            && self.options.sanitize.races
+            && self.options.most_blocks.is_none();
+        // Of one device nothing is noted: all is its work.
+        if !is_seen || plan.devices() == 1 {
+            return Ok(None);
+        }
+        self.count_computed(module, plan, inputs, outputs, how.order)
+            .map(Some)
     }
 
     fn take_printed(&self) -> Printed {

@@ -1,15 +1,19 @@
-//! Which thread stores which element of a result.
+//! Which thread stores which element of a result, and which device computes how many.
+
+use std::collections::HashMap;
 
 use ptx_emu::ThreadId;
 
 use super::EmulatedDevice;
-use super::session::EmulatedSession;
-use crate::Device;
+use super::session::{EmulatedSession, Origins};
 use crate::buffer::NamedBuffers;
 use crate::error::Error;
 use crate::module::Module;
+use crate::preparation::Order;
 use crate::run::reset;
+use crate::useful::{self, Computed};
 use crate::validate::validate;
+use crate::{Device, Session};
 use plan::{Command, Plan};
 
 /// The store that an element has its value from.
@@ -60,5 +64,30 @@ impl EmulatedDevice {
             }
         }
         Ok(stores)
+    }
+
+    /// See [`Device::computed`].
+    pub(super) fn count_computed(
+        &self,
+        module: &Module,
+        plan: &Plan,
+        inputs: &NamedBuffers,
+        outputs: &NamedBuffers,
+        order: Option<Order>,
+    ) -> Result<Computed, Error> {
+        let module = validate(module, plan, &self.info().limits)?;
+        let mut session = EmulatedSession::new(self, module, plan, order)?;
+        session.origins = Some(Origins {
+            telling: useful::telling(inputs, outputs),
+            launched: HashMap::new(),
+        });
+        reset(&mut session, plan, inputs)?;
+        session.run()?;
+        let launched = session.origins.take().map(|origins| origins.launched);
+        Ok(useful::computed(
+            plan,
+            &launched.unwrap_or_default(),
+            |id| session.addresses[id.index()],
+        ))
     }
 }

@@ -40,12 +40,16 @@ impl EmulatedSession<'_> {
             self.execute(commands)?;
             return Ok(Vec::new());
         }
+        let held = self.origins.is_some().then(|| self.held(commands));
         self.machine.watch_accesses();
         let executed = self.execute(commands);
         let accessed = self.machine.take_accesses();
         executed?;
         if self.modules.len() > 1 {
             self.check_stated(commands, &accessed)?;
+        }
+        if let Some(held) = held {
+            self.note_origins(commands, &accessed, &held);
         }
         Ok(accessed)
     }

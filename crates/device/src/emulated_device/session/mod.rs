@@ -1,11 +1,14 @@
 //! A plan on a machine of its own: its memory, its commands, its counts.
 
 mod accesses;
+mod origins;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, OutOfMemory};
+
+pub(super) use origins::Origins;
 
 use super::EmulatedDevice;
 use super::replayed::{BytePlace, WrongValue};
@@ -35,6 +38,8 @@ pub struct EmulatedSession<'d> {
     /// Address of each buffer; 0 for those that are scattered.
     pub(super) addresses: Vec<u64>,
     reports: Vec<KernelReport>,
+    /// Notes on the launches that compute results, if they are asked for.
+    pub(super) origins: Option<Origins>,
 }
 
 impl<'d> EmulatedSession<'d> {
@@ -84,6 +89,7 @@ impl<'d> EmulatedSession<'d> {
             plan: Arc::new(plan.clone()),
             addresses,
             reports: Vec::new(),
+            origins: None,
         })
     }
 
