@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use device::check::{CheckError, Expected, Noise};
-use device::{Device, Element, Error, NamedBuffers, Order};
+use device::{Computed, Device, Element, Error, NamedBuffers, Order, Preparation};
 use lab::{Cpu, LabCase, Seed};
 use terminal::progress::NoProgress;
 
@@ -15,6 +15,7 @@ use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, LabSpec, ToleranceRule};
 use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, NoResult, bounded};
+use crate::plan_check::each_works;
 use crate::worker::{Phase, Watch};
 
 /// The inputs of one sample.
@@ -111,6 +112,39 @@ impl<'a> CaseWork<'a> {
             }
             let checked = self.expected(&of)?.0.check(&ran.outputs);
             checked.map_err(|error| self.by_order(of.failure(&error)))?;
+            if sample == 0 {
+                self.each_device_works(&of, &ran.outputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each device computes its part of these inputs' results, where the lab asks for it
+    /// and the device sees who stores what.
+    fn each_device_works(
+        &mut self,
+        of: &SampleInputs,
+        outputs: &NamedBuffers,
+    ) -> Result<(), NoResult> {
+        let CaseSetup {
+            device,
+            lab_spec,
+            spec,
+            subject,
+            ..
+        } = self.setup;
+        let Some(part) = lab_spec.each_device.filter(|_| spec.devices > 1) else {
+            return Ok(());
+        };
+        let how = Preparation::isolated().in_order(self.order(of.sample));
+        self.watch.enter(Phase::Submission);
+        let Subject { module, plan } = subject;
+        let computed = device.computed(module, plan, &of.inputs, outputs, &how);
+        self.watch.enter(Phase::Ours);
+        // It has printed the text already.
+        device.take_printed();
+        if let Some(Computed { by_device, all }) = computed? {
+            each_works(&by_device, all, part)?;
         }
         Ok(())
     }
@@ -204,7 +238,11 @@ impl<'a> CaseWork<'a> {
         if let Some((_, first)) = expected.outputs.first() {
             self.seen.element = first.element();
         }
-        self.compare(&of, &expected, &ran.outputs)
+        self.compare(&of, &expected, &ran.outputs)?;
+        if sample == 0 {
+            self.each_device_works(&of, &ran.outputs)?;
+        }
+        Ok(())
     }
 
     /// The right results for these inputs, by the CPU; and the reference itself.

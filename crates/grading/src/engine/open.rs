@@ -9,8 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use device::{DeviceInfo, DeviceKind, Module};
-use lab::Lab;
+use device::{DeviceInfo, DeviceKind, Module, stated_stores};
 use plan::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +18,7 @@ use super::error::GradeError;
 use crate::bundle::{Bundle, BundledCase};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, NoResult, bounded};
-use crate::plan_check;
+use crate::plan_check::{self, Devices};
 use crate::report::Protection;
 use crate::worker::{Job, Watch};
 
@@ -126,7 +125,7 @@ impl OpenJob {
         let mut cases = Vec::new();
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
-            let checked = self.checked_plan(spec, submitted, lab_spec.lab, &module);
+            let checked = self.checked_plan(spec, submitted, &lab_spec, &module);
             cases.push(match checked {
                 Ok(plan) => {
                     let plan = serde_json::to_vec(plan).expect("plans have a JSON form");
@@ -149,9 +148,10 @@ impl OpenJob {
         &self,
         spec: &CaseSpec,
         submitted: &'b BundledCase,
-        lab: &Lab,
+        lab_spec: &LabSpec,
         module: &Module,
     ) -> Result<&'b Plan, NoResult> {
+        let (lab, each_device) = (lab_spec.lab, lab_spec.each_device);
         let BundledCase { problem, plan, .. } = submitted;
         if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
             // Of one total for all submissions, whatever becomes of the case.
@@ -178,7 +178,23 @@ impl OpenJob {
         }
         plan_check::is_affordable(plan, module)?;
         let limits = &self.device.limits;
-        plan_check::fits(lab.name, problem, plan, module, limits, spec.devices)?;
+        let known = spec.with_seed(lab, 0).map_err(device::Error::from)?;
+        let updates = known.work().updates;
+        let devices = Devices {
+            number: spec.devices,
+            has_work: updates > 0,
+        };
+        plan_check::fits(lab.name, problem, plan, module, limits, devices)?;
+        // Of the others the emulated device sees what each stores.
+        if spec.group == Group::Large
+            && spec.devices > 1
+            && let Some(part) = each_device
+        {
+            let stored = stated_stores(plan);
+            // Kernels may take several timesteps at once, or store more than the lab needs.
+            let all = stored.iter().sum::<u64>().min(updates);
+            plan_check::each_works(&stored, all, part)?;
+        }
         Ok(plan)
     }
 

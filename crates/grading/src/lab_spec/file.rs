@@ -29,6 +29,9 @@ struct TomlFile {
     lab: Spanned<String>,
     /// How values are compared.
     tolerance: TomlTolerance,
+    /// In cases with several devices: the part of an equal share that each of them computes at
+    /// least, 0 to 1. Left out: each launches something.
+    each_device: Option<Spanned<f64>>,
     /// The tested cases, `[[case]]`; at least one.
     #[serde(default)]
     case: Vec<TomlCase>,
@@ -153,6 +156,7 @@ impl LabSpec {
         Ok(LabSpec {
             lab,
             tolerance,
+            each_device: checker.each_device(parsed.each_device.as_ref())?,
             cases,
             performance,
             counted,
@@ -388,6 +392,18 @@ impl Checker<'_> {
         }
         let message = format!("devices are {value}; a case has 1 to {MAX_DEVICES}");
         self.fail(devices.span(), message)
+    }
+
+    fn each_device(&self, part: Option<&Spanned<f64>>) -> Result<Option<f64>, LabSpecError> {
+        let Some(part) = part else { return Ok(None) };
+        let value = *part.get_ref();
+        if value > 0.0 && value <= 1.0 {
+            return Ok(Some(value));
+        }
+        let message = format!(
+            "each_device is {value}; it is a part of an equal share, above 0 and at most 1"
+        );
+        self.fail(part.span(), message)
     }
 
     fn performance(

@@ -97,6 +97,9 @@ pub struct LabSpec {
     pub lab: &'static Lab,
     /// Which results are right.
     pub tolerance: ToleranceRule,
+    /// The part of an equal share that each device of a case with several stores at least; none if
+    /// it is enough that it launches something.
+    pub each_device: Option<f64>,
     /// The tested cases, in the file's order; at least one. Names are unique.
     pub cases: Vec<CaseSpec>,
     /// The timed cases, in the file's order. Each names a case of [`Group::Large`].

@@ -32,6 +32,7 @@ mod signature;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -58,7 +59,7 @@ pub use screen::{Sources, absent};
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, Kind, NoResult};
-use crate::plan_check;
+use crate::plan_check::{self, Devices};
 use crate::report::Protection;
 
 /// Packs any number of submissions: what they are compiled against is built once.
@@ -157,6 +158,7 @@ impl Packer {
                 Vec::new()
             },
             hidden: tasks(lab_spec, true)?,
+            idle: without_work(lab_spec),
         };
         let build = || self.compile_and_record(sources, lab_spec.lab.name, dependencies, &tasks);
         let mut built = build().or_else(|error| match self.blame(&error, dependencies) {
@@ -256,6 +258,7 @@ impl Packer {
             known,
             timed,
             hidden,
+            idle,
         }: &Tasks,
     ) -> Result<Built, PackError> {
         let workshop = Workshop::new(&self.options)?;
@@ -275,8 +278,8 @@ impl Packer {
         let module = &compiled.module;
         let [plans, timed_plans] = compiled.recorded;
         let mut room = Room::half();
-        let mut cases = bundled(lab, sources, module, known, plans, &mut room);
-        let timed = bundled(lab, sources, module, timed, timed_plans, &mut room);
+        let mut cases = bundled(lab, sources, module, (known, idle), plans, &mut room);
+        let timed = bundled(lab, sources, module, (timed, idle), timed_plans, &mut room);
         // Where no case can be run that its author knows, that is said once, and nothing is graded.
         let faults = cases.iter().map(|case| case.plan.as_ref().err());
         if let Some(Some(first)) = faults.reduce(|first, next| first.and_then(|_| next.and(first)))
@@ -309,7 +312,7 @@ impl Packer {
             lab,
             sources,
             module,
-            hidden,
+            (hidden, idle),
             hidden_plans,
             &mut Room::half(),
         );
@@ -411,6 +414,8 @@ struct Tasks {
     /// Of cases that `harness perf` times.
     timed: Vec<Task>,
     hidden: Vec<Task>,
+    /// The names of the cases in which nothing is to be computed.
+    idle: HashSet<String>,
 }
 
 /// The folders in which a submission is built, which are removed with this value.
@@ -452,13 +457,17 @@ fn bundled(
     lab: &str,
     sources: &Sources,
     module: &Module,
-    tasks: &[Task],
+    (tasks, idle): (&[Task], &HashSet<String>),
     recorded: Vec<Recorded>,
     room: &mut Room,
 ) -> Vec<BundledCase> {
     let case = |(task, result): (&Task, Recorded)| {
         let Task { name, problem, .. } = task.clone();
-        let fitting = result.and_then(|plan| fitting(lab, sources, module, task, plan));
+        let devices = Devices {
+            number: task.devices,
+            has_work: !idle.contains(&task.name),
+        };
+        let fitting = result.and_then(|plan| fitting(lab, sources, module, task, devices, plan));
         let plan = fitting.map_err(NotRecorded::from);
         let mut case = BundledCase {
             name,
@@ -473,16 +482,17 @@ fn bundled(
     tasks.iter().zip(recorded).map(case).collect()
 }
 
-/// The plan for this task, if it fits the lab's buffers and the kernels.
+/// The plan for this task, if it fits the lab's buffers, the kernels and these devices.
 fn fitting(
     lab: &str,
     sources: &Sources,
     module: &Module,
     task: &Task,
+    devices: Devices,
     plan: plan::Plan,
 ) -> Recorded {
     let limits = &LaunchLimits::SM_90;
-    let fits = plan_check::fits(lab, &task.problem, &plan, module, limits, task.devices);
+    let fits = plan_check::fits(lab, &task.problem, &plan, module, limits, devices);
     let Err(NoResult::Failed(failure)) = fits else {
         return Ok(plan);
     };
@@ -549,6 +559,16 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
         .iter()
         .filter(|case| (case.group == Group::Hidden) == hidden);
     cases.map(task).collect()
+}
+
+/// The names of the cases in which nothing is to be computed, as in no timesteps.
+fn without_work(lab_spec: &LabSpec) -> HashSet<String> {
+    let is_idle = |case: &&CaseSpec| {
+        let made = case.with_seed(lab_spec.lab, 1);
+        made.is_ok_and(|made| made.work().updates == 0)
+    };
+    let idle = lab_spec.cases.iter().filter(is_idle);
+    idle.map(|case| case.name.clone()).collect()
 }
 
 /// The cases that `harness perf` times of this lab, and those that it counts beside them, or

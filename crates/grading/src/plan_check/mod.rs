@@ -4,6 +4,8 @@
 //! graded, which anyone may have written, for the device at hand. [`is_affordable`] bounds what a
 //! plan may cost the machine that grades it.
 
+mod devices;
+
 use device::LaunchLimits;
 use device::Module;
 use device::validate::validate;
@@ -11,9 +13,8 @@ use plan::InterfaceInfo;
 use plan::Plan;
 use plan::{Buffer, Role};
 
-use units::count;
-
 use crate::outcome::{Failure, Kind, NoResult, fail};
+pub use devices::{Devices, each_works};
 
 /// The most device memory that a plan's buffers may take together, in bytes; no device has more.
 const MAX_BUFFER_BYTES: u64 = 1 << 40;
@@ -26,9 +27,9 @@ const SCRATCH_TIMES: u64 = 4;
 /// Buffers of its own that a plan may have.
 const MAX_SCRATCH_BUFFERS: usize = 256;
 
-/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, uses
-/// this number of devices, asks for no more memory than any device has, and its launches fit the
-/// kernels and the device's limits.
+/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, has
+/// each of this number of devices launch something, asks for no more memory than any device has,
+/// and its launches fit the kernels and the device's limits.
 ///
 /// # Errors
 ///
@@ -43,7 +44,7 @@ pub fn fits(
     plan: &Plan,
     module: &Module,
     limits: &LaunchLimits,
-    devices: u32,
+    devices: Devices,
 ) -> Result<(), NoResult> {
     let of_lab = InterfaceInfo::find(lab).expect("a case's lab exists");
     let declared = of_lab
@@ -51,14 +52,7 @@ pub fn fits(
         .expect("a case's problem is its lab's");
     plan.check().map_err(device::Error::from)?;
     lab_buffers(&declared, of_lab.outputs, plan)?;
-    let used = plan.devices();
-    if used != devices {
-        fail!(
-            Kind::PlanInvalid,
-            "the plan uses {}; this case has {devices} (`Plan::available_devices`)",
-            count(used as usize, "device")
-        );
-    }
+    devices::are_used(plan, devices)?;
     let bytes = bytes(plan.buffers().iter());
     if bytes > MAX_BUFFER_BYTES {
         fail!(

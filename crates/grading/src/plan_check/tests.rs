@@ -4,6 +4,11 @@ use serde_json::Value;
 use super::*;
 use crate::outcome::Outcome;
 
+const ONE: Devices = Devices {
+    number: 1,
+    has_work: true,
+};
+
 /// One kernel that takes a pointer.
 const PTX: &str = "
 .version 7.0
@@ -34,7 +39,7 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
         &plan,
         &module,
         &LaunchLimits::SM_90,
-        1,
+        ONE,
     ) {
         Ok(()) => (None, String::new()),
         Err(NoResult::Failed(failure)) => (Some(failure.kind), failure.message),
@@ -122,7 +127,15 @@ fn outputs_have_buffers_of_their_own() {
     plan.output("u1", u1);
     let module = Module::new("kernels.rs", PTX);
     let problem = serde_json::to_value(problem).unwrap();
-    let refused = fits("wave2d", &problem, &plan, &module, &LaunchLimits::SM_90, 1).unwrap_err();
+    let refused = fits(
+        "wave2d",
+        &problem,
+        &plan,
+        &module,
+        &LaunchLimits::SM_90,
+        ONE,
+    )
+    .unwrap_err();
     assert_eq!(
         Outcome::from(refused.clone()).kind(),
         Some(Kind::PlanInvalid)

@@ -398,7 +398,12 @@ fn a_forged_result_is_found() {
     let problem = tasks(lab_spec(), false).unwrap()[0].problem.clone();
     let module = Module::new("kernels.rs", build(&sources(""), options()).unwrap().ptx);
     let plan = &forge(plan).unwrap()[0];
-    let fits = plan_check::fits("poisson", &problem, plan, &module, &LaunchLimits::SM_90, 1);
+    let limits = &LaunchLimits::SM_90;
+    let one = Devices {
+        number: 1,
+        has_work: true,
+    };
+    let fits = plan_check::fits("poisson", &problem, plan, &module, limits, one);
     let Err(NoResult::Failed(failure)) = fits else {
         panic!("it has no buffers")
     };
