@@ -276,9 +276,14 @@ pub struct Options {
     /// Warp instructions that one block may execute before the launch fails.
     pub fuel: u64,
     /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of
-    /// the grid among them. For a sample of a launch that is too large to run in full; what the
-    /// other blocks would write is not written. So all of global memory counts as written before
-    /// such a launch.
+    /// the grid among them, the others by [`Options::seed`]. For a sample of a launch that is too
+    /// large to run in full; what the other blocks would write is not written. So all of global
+    /// memory counts as written before such a launch.
+    ///
+    /// Blocks that communicate may wait for any other: of a kernel with such blocks all run, if
+    /// there are at most [`Options::SAMPLED_TOGETHER`], and each has at most
+    /// [`Options::SAMPLED_FUEL`] warp instructions. A launch of it that has run out of fuel is a
+    /// sample all the same.
     pub most_blocks: Option<u64>,
     /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and
     /// memory: a bit for each sector that a block loads.
@@ -305,6 +310,13 @@ pub enum Undo {
     Unnoticed,
     /// All.
     Always,
+}
+
+impl Options {
+    /// Blocks that run together in a sample, if they communicate.
+    pub const SAMPLED_TOGETHER: u64 = 8192;
+    /// Warp instructions of each of them.
+    pub const SAMPLED_FUEL: u64 = 1 << 16;
 }
 
 impl Default for Options {

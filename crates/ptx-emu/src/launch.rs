@@ -7,7 +7,7 @@ use ptx::{Function, LaunchShape, ShapeLimits};
 use rayon::prelude::*;
 
 use crate::cluster::{ClusterRunner, Progress};
-use crate::config::{DeviceLimits, LaunchConfig, Schedule};
+use crate::config::{DeviceLimits, LaunchConfig, Options, Schedule};
 use crate::coresident;
 use crate::fault::{LaunchError, Stop};
 use crate::order::Order;
@@ -103,8 +103,10 @@ pub(crate) fn run(
 ) -> Result<Tallies, Failed> {
     let in_cluster = u64::from(launch.cluster_blocks());
     let clusters = blocks / in_cluster;
+    let is_sample = !launch.exchange.blocks || blocks > Options::SAMPLED_TOGETHER;
+    let most = most.filter(|_| is_sample);
     let most = most.map(|most| most.div_ceil(in_cluster));
-    let order = Order::new(launch.schedule, clusters, most);
+    let order = Order::new(launch.schedule, clusters, most, launch.seed);
     let chosen = order.len();
     if launch.exchange.blocks && chosen > 1 {
         return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));

@@ -581,6 +581,10 @@ impl Machine {
             self.memory.assume_written();
         }
         let exchange = code.exchange(id.0);
+        let fuel = match options.most_blocks {
+            Some(_) if exchange.blocks => options.fuel.min(Options::SAMPLED_FUEL),
+            _ => options.fuel.max(1),
+        };
         let host_threads = launch::host_threads(options.threads);
         let undo = if sanitize.races {
             options.undo
@@ -617,7 +621,7 @@ impl Machine {
             schedule,
             seed: options.seed(),
             exchange,
-            fuel: options.fuel.max(1),
+            fuel,
             count_l2: options.count_l2,
             inexact: options.inexact,
             shared_bytes,

@@ -3,16 +3,23 @@
 use crate::config::Schedule;
 use crate::turn::{Turns, laggards};
 
-/// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances,
-/// from the first to the last.
-fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
+/// `most` of the blocks (or clusters), if there are more: the first and the last two, and between
+/// them pairs of neighbours, each at a place in its part of the grid that follows from the seed.
+fn chosen(blocks: u64, most: Option<u64>, seed: u64) -> Option<Vec<u32>> {
     let most = most.filter(|&most| most < blocks)?;
     let pairs = (most / 2).max(1);
-    let steps = (pairs - 1).max(1);
-    let chosen = (0..pairs).flat_map(|pair| {
-        let first = pair * (blocks - 2) / steps;
-        [first as u32, first as u32 + 1]
+    let (inner, between) = (pairs.saturating_sub(2), blocks.saturating_sub(4));
+    let mut random = fastrand::Rng::with_seed(seed ^ blocks);
+    let starts = (0..pairs).map(|pair| match pair {
+        0 => 0,
+        _ if pair == pairs - 1 => blocks - 2,
+        // More than two for each: no two pairs meet.
+        _ => {
+            let of = |part: u64| 2 + part * between / inner;
+            random.u64(of(pair - 1)..=of(pair) - 2)
+        }
     });
+    let chosen = starts.flat_map(|first| [first as u32, first as u32 + 1]);
     Some(chosen.take(most.max(1) as usize).collect())
 }
 
@@ -28,8 +35,9 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn new(schedule: Schedule, blocks: u64, most: Option<u64>) -> Self {
-        let chosen = chosen(blocks, most);
+    /// `choice` is the seed of those that run, if not all do.
+    pub(crate) fn new(schedule: Schedule, blocks: u64, most: Option<u64>, choice: u64) -> Self {
+        let chosen = chosen(blocks, most, choice);
         let len = chosen.as_ref().map_or(blocks, |chosen| chosen.len() as u64);
         let shuffle = match schedule {
             Schedule::InOrder => None,
@@ -122,28 +130,38 @@ mod tests {
 
     #[test]
     fn chosen_blocks_are_pairs_from_the_first_to_the_last() {
-        assert_eq!(chosen(100, Some(6)).unwrap(), [0, 1, 49, 50, 98, 99]);
-        assert_eq!(chosen(100, Some(2)).unwrap(), [0, 1]);
-        assert_eq!(chosen(2, Some(1)).unwrap(), [0]);
-        assert_eq!(chosen(7, Some(7)), None);
-        assert_eq!(chosen(7, None), None);
-        for (blocks, most) in [(5, 4), (9, 8), (1 << 31, 64)] {
-            let mut blocks_chosen = chosen(blocks, Some(most)).unwrap();
-            assert_eq!(blocks_chosen.len() as u64, most);
-            assert_eq!(u64::from(*blocks_chosen.last().unwrap()), blocks - 1);
-            blocks_chosen.dedup();
-            assert!(blocks_chosen.iter().all(|&block| u64::from(block) < blocks));
+        assert_eq!(chosen(100, Some(4), 1).unwrap(), [0, 1, 98, 99]);
+        assert_eq!(chosen(100, Some(2), 1).unwrap(), [0, 1]);
+        assert_eq!(chosen(2, Some(1), 1).unwrap(), [0]);
+        assert_eq!(chosen(7, Some(7), 1), None);
+        assert_eq!(chosen(7, None, 1), None);
+        for (blocks, most) in [(5, 4), (7, 6), (9, 8), (65, 64), (1 << 31, 64)] {
+            for seed in 0..100 {
+                let of = chosen(blocks, Some(most), seed).unwrap();
+                assert_eq!(of.len() as u64, most);
+                assert_eq!(of[..2], [0, 1]);
+                assert_eq!(u64::from(*of.last().unwrap()), blocks - 1);
+                assert!(of.is_sorted_by(|a, b| a < b), "{blocks}, {most}: {of:?}");
+                assert!(of.chunks(2).all(|pair| pair[1] == pair[0] + 1));
+            }
         }
+    }
+
+    #[test]
+    fn every_block_is_chosen_by_some_seed() {
+        let chosen = |seed| chosen(300, Some(64), seed).unwrap();
+        let all: std::collections::BTreeSet<u32> = (0..500).flat_map(chosen).collect();
+        assert_eq!(all.len(), 300);
     }
 
     #[test]
     fn a_random_order_has_each_chosen_block_once() {
         let in_order = |seed, blocks, most| {
-            let order = Order::new(Schedule::Random { seed }, blocks, most);
+            let order = Order::new(Schedule::Random { seed }, blocks, most, 1);
             let all = (0..order.len()).map(|position| order.at(position));
             all.collect::<Vec<_>>()
         };
-        let chosen: Vec<u64> = chosen(1 << 30, Some(10))
+        let chosen: Vec<u64> = chosen(1 << 30, Some(10), 1)
             .unwrap()
             .into_iter()
             .map(u64::from)
@@ -166,7 +184,7 @@ mod tests {
 
     #[test]
     fn both_orders_of_two_blocks_occur() {
-        let first = |seed| Order::new(Schedule::Random { seed }, 2, None).at(0);
+        let first = |seed| Order::new(Schedule::Random { seed }, 2, None, 1).at(0);
         assert!((0..64).map(|k| first(2 * k)).sum::<u64>().abs_diff(32) < 16);
     }
 }

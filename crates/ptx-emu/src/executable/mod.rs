@@ -152,6 +152,13 @@ impl Executable {
         })
     }
 
+    /// True if the blocks of a kernel may communicate with each other through memory. False without
+    /// such a kernel.
+    pub fn blocks_communicate(&self, kernel: &str) -> bool {
+        let found = self.code_of(kernel);
+        found.is_some_and(|(code, id)| code.exchange(id).blocks)
+    }
+
     /// True if some function may call itself, also by way of others or by an address: no compiler
     /// can then say how much stack a thread needs.
     pub fn is_recursive(&self) -> bool {

@@ -1,5 +1,5 @@
 //! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`,
-//! `nanosleep`, `griddepcontrol`.
+//! `nanosleep`, `griddepcontrol`, `pmevent`.
 
 use std::sync::Arc;
 
@@ -72,6 +72,19 @@ pub(super) fn grid_dependency(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
     r.need("action", &[("wait", ()), ("launch_dependents", ())])?;
     r.operands(0)?;
+    other(Nothing)
+}
+
+/// `pmevent`: events are for a profiler, and there is none.
+///
+/// PTX ISA 9.7.19.3: `a` is an event from 0 to 15, and `.mask` takes 16 bits, one for each.
+pub(super) fn profiler_event(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let greatest = if r.has("mask") { 0xffff } else { 15 };
+    r.operands(1)?;
+    if r.constant()? > greatest {
+        return Err(r.unsupported(&format!("an event above {greatest}")));
+    }
     other(Nothing)
 }
 

@@ -191,6 +191,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),
         "nanosleep" => control::sleep(r),
         "griddepcontrol" => control::grid_dependency(r),
+        "pmevent" => control::profiler_event(r),
         "createpolicy" => cache_hints::create_policy(r),
         "tex" | "tld4" => texture::fetch(r),
         "txq" | "suq" => texture::query(r),

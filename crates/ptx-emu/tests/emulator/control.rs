@@ -45,6 +45,12 @@ fn special_registers() {
 }
 
 #[test]
+fn events_of_a_profiler_do_nothing() {
+    let body = "pmevent 0;\npmevent 15;\npmevent.mask 0xffff;\nst.global.u32 [%rd3], 7;";
+    assert_eq!(launch(body).block(2).out_words(2).out(), [7, 7]);
+}
+
+#[test]
 fn grids_and_blocks_of_three_dimensions() {
     let body = "mov.u32 %r5, %tid.x;\nmov.u32 %r6, %tid.y;\nmov.u32 %r7, %tid.z;\nmov.u32 %r8, %ctaid.x;\n\
                 mov.u32 %r9, %ctaid.y;\nmov.u32 %r10, %ctaid.z;\n\

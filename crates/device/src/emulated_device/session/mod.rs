@@ -6,7 +6,9 @@ mod origins;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, OutOfMemory};
+use ptx_emu::{
+    Counts, DeviceLimits, Fault, FaultKind, LaunchReport, LoadedModule, Machine, OutOfMemory,
+};
 
 pub(super) use origins::Origins;
 
@@ -166,6 +168,18 @@ impl<'d> EmulatedSession<'d> {
         self.reports = self.plan.kernels().iter().map(empty).collect();
     }
 
+    /// Whether a launch with this fault is the sample of one whose blocks communicate, and has come
+    /// to the sample's end.
+    fn ends_sample(&self, kernel: &str, fault: &Fault) -> bool {
+        let is_out_of_fuel = match fault {
+            Fault::Program(fault) => matches!(fault.kind, FaultKind::FuelExhausted { .. }),
+            _ => false,
+        };
+        self.device.options.most_blocks.is_some()
+            && is_out_of_fuel
+            && self.modules[0].executable().blocks_communicate(kernel)
+    }
+
     /// Executes a command, or launches of one kernel and configuration at once.
     fn execute(&mut self, commands: &[(usize, Command<'_>)]) -> Result<(), DeviceError> {
         let (position, command) = commands[0];
@@ -197,12 +211,17 @@ impl<'d> EmulatedSession<'d> {
                     |machine| machine.launch_together(&launches, kernel, &config),
                 );
                 self.device.show(printed);
-                let report = ended.map_err(|fault| DeviceError::Emulated {
-                    place: self
-                        .plan
-                        .place(position, format_args!("launch of `{kernel}`")),
-                    fault: Box::new(fault),
-                })?;
+                let report = match ended {
+                    Ok(report) => report,
+                    Err(fault) if self.ends_sample(kernel, &fault) => return Ok(()),
+                    Err(fault) => {
+                        let launch = format_args!("launch of `{kernel}`");
+                        return Err(DeviceError::Emulated {
+                            place: self.plan.place(position, launch),
+                            fault: Box::new(fault),
+                        });
+                    }
+                };
                 let counted = &mut self.reports[first.kernel_index];
                 counted.launches += commands.len() as u64;
                 counted.total.add(&report);
