@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use device::DeviceKind;
 use host::labs;
 
-use grading::engine::Options;
+use grading::engine::{Options, Unchecked};
 use grading::lab_spec::{Counted, LabSpec};
 use output_files::digest::sha256;
 
@@ -43,14 +43,28 @@ pub struct GradeSettings {
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
-    /// How long all runs of the submission may take together on the emulated device [default: ten
-    /// times --deadline]
+    /// How long all runs of the submission may take together on the emulated device, also before a
+    /// GPU grades [default: ten times --deadline]
     #[arg(long, value_name = "SECONDS")]
     pub total_deadline: Option<f64>,
+    /// The points of cases that a GPU has right, and that the emulated device could not check for
+    /// races and the like
+    #[arg(long, value_name = "POINTS", value_enum, default_value_t = UncheckedPoints::Undecided)]
+    pub unchecked: UncheckedPoints,
     /// Grade folders even where nothing keeps a submission from reading files while it is compiled,
     /// the reference among them
     #[arg(long, alias = "without-landlock")]
     pub without_isolation: bool,
+}
+
+/// The choices of `--unchecked`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum UncheckedPoints {
+    /// They are undecided, and earn nothing until the instructor has looked
+    #[default]
+    Undecided,
+    /// They are earned; the class's summary names these submissions first
+    Passed,
 }
 
 /// How submissions to one lab are graded, on any device.
@@ -109,6 +123,11 @@ impl Rules {
                 draw: settings.draw,
                 deadline,
                 total_deadline,
+                emulated_checks: total_deadline,
+                unchecked: match settings.unchecked {
+                    UncheckedPoints::Undecided => Unchecked::Undecided,
+                    UncheckedPoints::Passed => Unchecked::Passed,
+                },
                 ..Options::default()
             },
             class_draw: None,
@@ -178,6 +197,7 @@ impl Rules {
             draw: self.options.draw.or(self.class_draw),
             deadline_s: self.options.deadline.as_secs_f64(),
             total_deadline_s: self.options.total_deadline.as_secs_f64(),
+            unchecked_pass: self.options.unchecked == Unchecked::Passed,
         })
     }
 }

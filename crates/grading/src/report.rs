@@ -119,14 +119,27 @@ pub struct CaseGrade {
 pub enum Checks {
     /// At every access of every launch.
     Whole,
-    /// At some blocks of the first launch of each kernel and shape, for races, barriers, and reads
-    /// of unwritten memory of the block or thread.
+    /// At some blocks of some launches of each kernel and shape, for races, barriers, and reads of
+    /// unwritten memory of the block or thread.
     Sampled,
-    /// It could not, through no fault of the submission's.
+    /// It could not.
     NotMade {
         /// Why.
         reason: String,
+        /// Whether that is so for any submission.
+        #[serde(default)]
+        for_anyone: bool,
     },
+}
+
+impl Checks {
+    /// They could not be made, of this submission.
+    pub fn by_submission(reason: impl Into<String>) -> Checks {
+        Checks::NotMade {
+            reason: reason.into(),
+            for_anyone: false,
+        }
+    }
 }
 
 /// The grade of one case's speed.
@@ -207,7 +220,7 @@ impl CountGrade {
         let status = match (&case.status, counted) {
             (Outcome::Passed, Some(_)) => Outcome::Measured,
             (Outcome::Passed, None) => NoResult::undecided(match &case.checks {
-                Some(Checks::NotMade { reason }) => reason,
+                Some(Checks::NotMade { reason, .. }) => reason,
                 _ => "the emulated device did not count it",
             })
             .into(),

@@ -15,6 +15,7 @@
 //! | [`summary`] | all of them together: table, distribution, files      |
 
 pub mod folder;
+mod look_alikes;
 pub mod shard;
 pub mod store;
 pub mod summary;

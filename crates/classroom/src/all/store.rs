@@ -53,6 +53,9 @@ pub struct Terms {
     pub deadline_s: f64,
     /// How long all runs together may take on the emulated device, in seconds.
     pub total_deadline_s: f64,
+    /// Whether cases that could not be checked pass.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked_pass: bool,
 }
 
 /// The SHA-256 of this program, for [`Terms`]. Two builds of the same sources may differ, so the
@@ -377,6 +380,7 @@ mod tests {
             draw: Some(7),
             deadline_s: 60.0,
             total_deadline_s: 600.0,
+            unchecked_pass: false,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::look_alikes;
 use crate::report::{self, figures, html, student};
 use exit::{CommandError, Ending};
 use grading::outcome::{Kind, Outcome};
@@ -85,6 +86,10 @@ fn outcome(report: &GradeReport) -> String {
     if words.is_empty() {
         words.push("right".to_owned());
     }
+    match figures::not_checked(report) {
+        0 => {}
+        cases => words.push(format!("{} not checked", count(cases, "case"))),
+    }
     words.join(", ")
 }
 
@@ -103,6 +108,10 @@ pub struct Summary {
     twins: Vec<Vec<String>>,
     /// Submissions that kept some of their points from being graded.
     undecided: Vec<String>,
+    /// Submissions with cases that the emulated device did not look at, and how many.
+    not_checked: Vec<(String, usize)>,
+    /// Groups of names that look the same, and are not.
+    look_alikes: Vec<Vec<String>>,
     not_graded: usize,
     is_complete: bool,
 }
@@ -174,6 +183,12 @@ impl Summary {
                 })
                 .map(|one| one.name.clone())
                 .collect(),
+            not_checked: graded
+                .iter()
+                .map(|one| (one.name.clone(), not_checked(one)))
+                .filter(|(_, unseen)| *unseen > 0)
+                .collect(),
+            look_alikes: look_alikes::groups(graded.iter().map(|one| &*one.name)),
             not_graded: graded.len() - reports.len(),
             is_complete: reports.iter().all(|report| report.is_complete()),
         }
@@ -195,8 +210,8 @@ impl Summary {
     pub fn render(&self, look: Look) -> String {
         let mut blocks = vec![format!("  {}", look.title(&self.figures()))];
         // Above all points: these are not what they seem.
-        if let Some(undecided) = self.undecided() {
-            blocks.insert(0, format!("  {}", look.caution(&undecided)));
+        for (place, caution) in self.cautions().iter().enumerate() {
+            blocks.insert(place, format!("  {}", look.caution(caution)));
         }
         if !self.shares.is_empty() {
             blocks.push(self.bars(look));
@@ -248,6 +263,22 @@ impl Summary {
         ))
     }
 
+    /// The submissions whose points are not what they seem, and why.
+    fn cautions(&self) -> Vec<String> {
+        let cases = self
+            .not_checked
+            .iter()
+            .map(|(name, cases)| format!("{} ({})", escape::line(name), count(*cases, "case")));
+        let not_checked: Vec<String> = cases.collect();
+        let not_checked = (!not_checked.is_empty()).then(|| {
+            format!(
+                "not checked for races and the like: {}; read their kernels",
+                not_checked.join(", ")
+            )
+        });
+        not_checked.into_iter().chain(self.undecided()).collect()
+    }
+
     fn remarks(&self) -> Vec<String> {
         let kinds = self
             .kinds
@@ -257,7 +288,11 @@ impl Summary {
             let names: Vec<String> = names.iter().map(|name| escape::line(name)).collect();
             format!("the same content: {}", names.join(", "))
         });
-        let mut remarks: Vec<String> = kinds.chain(twins).collect();
+        let look_alikes = self.look_alikes.iter().map(|names| {
+            let names: Vec<String> = names.iter().map(|name| look_alikes::told(name)).collect();
+            format!("names that look the same: {}", names.join(", "))
+        });
+        let mut remarks: Vec<String> = kinds.chain(twins).chain(look_alikes).collect();
         if self.not_graded > 0 {
             remarks.push(format!(
                 "not graded: {}",
@@ -332,8 +367,8 @@ impl Summary {
             None => "Grades".to_owned(),
         };
         let mut page = Page::new(&title);
-        if let Some(undecided) = self.undecided() {
-            page.paragraph(&undecided);
+        for caution in self.cautions() {
+            page.paragraph(&caution);
         }
         page.paragraph(&self.figures());
         let plot = Plot {
@@ -378,9 +413,10 @@ impl Summary {
         let columns = [
             Cell::text("submission"),
             Cell::number("points"),
+            Cell::number("cases not checked"),
             Cell::text("result"),
         ];
-        let results = graded.iter().map(|one| match &one.report {
+        let results = sorted(graded).into_iter().map(|one| match &one.report {
             Ok(report) => {
                 let result = outcome(report);
                 let result = if report.totals.undecided > 0.0 {
@@ -394,18 +430,35 @@ impl Summary {
                 vec![
                     Cell::text(&one.name).with_link(page_name(one, "html")),
                     Cell::number(score),
+                    match not_checked(one) {
+                        0 => Cell::number(""),
+                        cases => Cell::caution(cases.to_string()),
+                    },
                     result,
                 ]
             }
             Err(message) => vec![
                 Cell::text(&one.name),
                 Cell::number("-"),
+                Cell::number(""),
                 Cell::caution(format!("not graded: {message}")),
             ],
         });
         page.table(&columns, results);
         page.finish()
     }
+}
+
+/// The number of cases of a submission that the emulated device did not look at.
+fn not_checked(one: &Graded) -> usize {
+    one.report.as_ref().map_or(0, figures::not_checked)
+}
+
+/// Those with cases that were not checked first, each part in its order.
+fn sorted(graded: &[Graded]) -> Vec<&Graded> {
+    let mut all: Vec<&Graded> = graded.iter().collect();
+    all.sort_by_key(|one| not_checked(one) == 0);
+    all
 }
 
 /// Unique, since no two submissions have the same name. The digest tells apart names that differ in
@@ -424,8 +477,10 @@ const FORMULA: [char; 12] = [
 /// For a spreadsheet: no cell of a submission's choosing is a formula. All other names stay as they
 /// are, since they are keys to a list of students.
 fn csv(graded: &[Graded]) -> String {
-    let mut text = String::from("submission,earned,undecided,graded,possible,result\n");
-    for one in graded {
+    let mut text =
+        String::from("submission,earned,undecided,graded,possible,result,not_checked,looks_like\n");
+    let look_alikes = look_alikes::groups(graded.iter().map(|one| &*one.name));
+    for one in sorted(graded) {
         let cell = |content: &str| {
             // Behind a tab or a line's end, a program may cut one off.
             let is_guarded = content.starts_with(['\t', '\r', '\n'])
@@ -434,11 +489,21 @@ fn csv(graded: &[Graded]) -> String {
             format!("\"{guard}{}\"", escape::field(content).replace('"', "\"\""))
         };
         let name = cell(&one.name);
+        let mut groups = look_alikes.iter();
+        let others = match groups.find(|group| group.contains(&one.name)) {
+            None => String::new(),
+            Some(group) => {
+                let others = group.iter().filter(|other| **other != one.name);
+                let others: Vec<String> = others.map(|other| look_alikes::told(other)).collect();
+                cell(&others.join(", "))
+            }
+        };
+        let not_checked = not_checked(one);
         text += &match &one.report {
             Ok(report) => {
                 let totals = &report.totals;
                 format!(
-                    "{name},{},{},{},{},{}\n",
+                    "{name},{},{},{},{},{},{not_checked},{others}\n",
                     totals.earned,
                     totals.undecided,
                     totals.graded(),
@@ -446,7 +511,10 @@ fn csv(graded: &[Graded]) -> String {
                     cell(&outcome(report))
                 )
             }
-            Err(message) => format!("{name},,,,,{}\n", cell(&format!("not graded: {message}"))),
+            Err(message) => {
+                let result = cell(&format!("not graded: {message}"));
+                format!("{name},,,,,{result},,{others}\n")
+            }
         };
     }
     text
@@ -467,7 +535,7 @@ mod tests {
             };
             let text = csv(&[one]);
             let line = text.lines().nth(1).unwrap().to_owned();
-            line.strip_suffix(",,,,,\"not graded: -\"")
+            line.strip_suffix(",,,,,\"not graded: -\",,")
                 .unwrap()
                 .to_owned()
         };

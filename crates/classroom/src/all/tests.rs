@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use grading::lab_spec::Group;
 use grading::outcome::{Kind, NoResult, Outcome};
-use grading::report::{CaseGrade, Replayed, SubmissionId};
+use grading::report::{CaseGrade, Checks, Replayed, SubmissionId};
 use terminal::look::Look;
 
 /// A folder of submissions, and one for the results.
@@ -100,6 +100,7 @@ fn terms(device: &str) -> Terms {
         draw: None,
         deadline_s: 60.0,
         total_deadline_s: 600.0,
+        unchecked_pass: false,
     }
 }
 
@@ -113,6 +114,7 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
         }
         "unknown" => NoResult::undecided("`foo` is not known here").into(),
         "lost" => return Err(CommandError::Environment("the device is lost".to_owned())),
+        "unchecked" => Outcome::Passed,
         "odd" => return Err(CommandError::Input("this makes no sense".to_owned())),
         other => NoResult::failed(Kind::WrongResult, other).into(),
     };
@@ -127,7 +129,8 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
             status,
             samples: 1,
             counts: Default::default(),
-            checks: None,
+            checks: (content == "unchecked" && case == "hard")
+                .then(|| Checks::by_submission("it did not get to its end")),
             printed: String::new(),
         })
         .collect();
@@ -179,11 +182,11 @@ fn a_class() {
       not graded: 1 submission
     ");
     insta::assert_snapshot!(fs::read_to_string(class.results().join("scores.csv")).unwrap(), @r#"
-    submission,earned,undecided,graded,possible,result
-    "'=dan",,,,,"not graded: this makes no sense"
-    "ada",8,0,8,8,"right"
-    "bob",4,0,8,8,"hard [wrong_result]"
-    "cleo",8,0,8,8,"right"
+    submission,earned,undecided,graded,possible,result,not_checked,looks_like
+    "'=dan",,,,,"not graded: this makes no sense",,
+    "ada",8,0,8,8,"right",0,
+    "bob",4,0,8,8,"hard [wrong_result]",0,
+    "cleo",8,0,8,8,"right",0,
     "#);
     let page = fs::read_to_string(class.results().join("summary.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("<h1>wave2d: grades</h1>"));
@@ -291,6 +294,34 @@ fn who_keeps_points_from_being_graded_is_named_above_all_points() {
     assert!(text.contains("from 50.0 % to 100 %"), "{text}");
 }
 
+#[test]
+fn who_was_not_checked_is_first_and_who_looks_like_another_is_told() {
+    let class = School::new(&[
+        ("ada", "right"),
+        ("bob", "wrong"),
+        ("eve", "unchecked"),
+        ("\u{435}ve", "no gpu"),
+    ]);
+    let (_, text, _) = class.run("emulated");
+    let (_, summary) = text.split_once("\n\n").unwrap();
+    let first = "  not checked for races and the like: eve (1 case); read their kernels\n";
+    assert!(summary.starts_with(first), "{text}");
+    let alike = "  names that look the same: `eve`, `\u{435}ve` (with U+0435)";
+    assert!(text.contains(alike), "{text}");
+    let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
+    insta::assert_snapshot!(scores, @r#"
+    submission,earned,undecided,graded,possible,result,not_checked,looks_like
+    "eve",8,0,8,8,"right, 1 case not checked",1,"`еve` (with U+0435)"
+    "ada",8,0,8,8,"right",0,
+    "bob",4,0,8,8,"hard [wrong_result]",0,
+    "еve",4,0,4,8,"right",0,"`eve`"
+    "#);
+    let page = fs::read_to_string(class.results().join("summary.html")).unwrap();
+    let row = |name: &str| page.find(&format!(">{name}</a>")).unwrap();
+    assert!(row("eve") < row("ada") && row("ada") < row("bob"));
+    assert!(page.contains("cases not checked"));
+}
+
 // Pipes and links are Unix's.
 #[test]
 #[cfg(unix)]
@@ -351,10 +382,10 @@ fn names_that_are_no_text_are_told_apart() {
     assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 3), "{text}");
     let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
     insta::assert_snapshot!(scores, @r#"
-    submission,earned,undecided,graded,possible,result
-    "a/xfe",4,0,8,8,"hard [wrong_result]"
-    "a/xff",8,0,8,8,"right"
-    "ada",8,0,8,8,"right"
+    submission,earned,undecided,graded,possible,result,not_checked,looks_like
+    "a/xfe",4,0,8,8,"hard [wrong_result]",0,
+    "a/xff",8,0,8,8,"right",0,
+    "ada",8,0,8,8,"right",0,
     "#);
     let entries = fs::read_dir(class.results()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

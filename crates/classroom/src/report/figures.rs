@@ -277,12 +277,24 @@ pub fn has_checks(report: &GradeReport) -> bool {
     report.cases.iter().any(|case| case.checks.is_some())
 }
 
-/// Why the emulated device did not look at cases: each reason once, with their names.
+/// Why the emulated device did not look at cases: each reason once, with their names. Of those that
+/// are undecided for it the reason is told already.
 pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
     grouped(report.cases.iter().filter_map(|case| match &case.checks {
-        Some(Checks::NotMade { reason }) => Some((escape::line(reason), escape::line(&case.name))),
+        Some(Checks::NotMade { reason, .. }) if case.status.left_undecided().is_none() => {
+            Some((escape::line(reason), escape::line(&case.name)))
+        }
         _ => None,
     }))
+}
+
+/// The number of cases that the emulated device did not look at, whatever became of them.
+pub fn not_checked(report: &GradeReport) -> usize {
+    let mut cases = report.cases.iter().filter_map(|case| case.checks.as_ref());
+    cases
+        .by_ref()
+        .filter(|checks| matches!(checks, Checks::NotMade { .. }))
+        .count()
 }
 
 /// Cases that fail, and those whose failure looks the same: of the same kind, with the same

@@ -63,7 +63,7 @@ fn safe_case(case: &CaseGrade) -> CaseGrade {
     }
     case.counts.clear();
     case.printed.clear();
-    if let Some(Checks::NotMade { reason }) = &mut case.checks {
+    if let Some(Checks::NotMade { reason, .. }) = &mut case.checks {
         *reason = UNTOLD.to_owned();
     }
     match &mut case.status {

@@ -208,9 +208,7 @@ fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
     let mut report = full();
     report.device = "cuda".to_owned();
     report.cases[0].checks = Some(Checks::Whole);
-    report.cases[1].checks = Some(Checks::NotMade {
-        reason: format!("it has no `wgmma` {EVIL}"),
-    });
+    report.cases[1].checks = Some(Checks::by_submission(format!("it has no `wgmma` {EVIL}")));
     let Outcome::Failed(race) = &mut report.cases[2].status else {
         panic!("failed")
     };

@@ -57,7 +57,7 @@ use super::examiner::{Examiner, folder_within};
 use super::grade::Bars;
 use super::kept::{self, Kept};
 use super::report;
-use super::rules::{GradeSettings, Rules};
+use super::rules::{GradeSettings, Rules, UncheckedPoints};
 use counts::Yardstick;
 use grading::engine::{CaseRunner, Replays, Seeds, Show, Workers};
 use grading::lab_spec;
@@ -192,6 +192,7 @@ pub(crate) fn settings(
         draw: None,
         deadline: 60.0,
         total_deadline: None,
+        unchecked: UncheckedPoints::default(),
         without_isolation,
     })
 }

@@ -4,22 +4,27 @@
 //! On a GPU a race may give the right result by chance, in every sample. Before a GPU grades a
 //! case, so that nothing is timed meanwhile, the same kernels and the same plan run on the emulated
 //! device, with inputs of their own and every check on: the small and the hidden cases whole. Of a
-//! large case some blocks of the first launch of each kernel and shape run, and only what does not
-//! depend on the other blocks' results counts: races, barriers, and reads of a block's own memory
-//! that nothing has written.
+//! large case some blocks of some launches of each kernel and shape run, which the secret seed
+//! chooses, and only what does not depend on the other blocks' results counts: races, barriers, and
+//! reads of a block's own memory that nothing has written.
 //!
 //! Volatile and atomic accesses are not races, and still the result may depend on which thread is
 //! first. Therefore the values of a case that ran whole are compared too. Where the GPU has them
-//! wrong as well, what it says counts; where it has them right, that was chance. A plan that the
-//! emulated device cannot run is reported, and costs nothing.
+//! wrong as well, what it says counts; where it has them right, that was chance. A block of a whole
+//! case that does not end fails, as it does where the emulated device grades.
+//!
+//! A case that cannot be run to its end here is not a clean one: a submission could bring that
+//! about where it would fail. Unless the grader says otherwise, its points are undecided.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use device::{Device, NamedBuffers, run};
-use device::{EmulatedDevice, Options, Order, Preparation, Sanitize};
+use device::{
+    Device, DeviceError, EmulatedDevice, Fault, FaultKind, NamedBuffers, Options, Order,
+    Preparation, Sanitize, run,
+};
 use plan::Plan;
-use plan::{Command, PlanError};
+use plan::{Buffer, Command, PlanError, Role};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Sample, Subject, run_isolated};
@@ -32,13 +37,17 @@ use crate::outcome::{Category, Failure, Kind, NoResult};
 pub enum Extent {
     /// All of it.
     Whole,
-    /// Some blocks of the first launch of each kernel and shape.
+    /// Some blocks of some launches of each kernel and shape.
     Sampled,
 }
 
 /// Blocks of a launch that run if not all do.
 const SAMPLED_BLOCKS: u64 = 64;
-/// Commands of a plan that run if not all do.
+/// Launches of a plan that run if not all do.
+const SAMPLED_LAUNCHES: usize = 128;
+/// Launches of one kernel and shape that run beside the first, if not all do.
+const LATER_LAUNCHES: usize = 2;
+/// Of the first commands of a plan, all copies and fills run, which set memory up.
 const FIRST_COMMANDS: usize = 256;
 /// Warp instructions of a block after which it counts as endless: more than one thread needs that
 /// does all of a drawn case; they take seconds.
@@ -84,7 +93,8 @@ impl Extent {
         match kind {
             // Of a sampled case, only shared and local memory can be unwritten.
             Kind::Race | Kind::Barrier | Kind::UninitializedRead => true,
-            Kind::OutOfBounds | Kind::Misaligned => self == Extent::Whole,
+            // A sample's values are not those of a whole run, and loops may depend on them.
+            Kind::OutOfBounds | Kind::Misaligned | Kind::Deadline => self == Extent::Whole,
             _ => false,
         }
     }
@@ -110,9 +120,7 @@ impl Extent {
         match ran {
             // Seen on the GPU too, which decides.
             Err(NoResult::Failed(failure)) if failure.category == Category::Wrong => Ok(None),
-            Err(NoResult::Failed(failure))
-                if !self.shows(failure.kind) && failure.kind != Kind::Deadline =>
-            {
+            Err(NoResult::Failed(failure)) if !self.shows(failure.kind) => {
                 Err(not_to_its_end(&failure))
             }
             other => other,
@@ -136,67 +144,154 @@ fn run_beginning(
 ) -> Result<(), NoResult> {
     let bytes = subject.plan.memory_bytes().map_err(device::Error::from)?;
     if bytes > MAX_BYTES {
-        return Err(NoResult::undecided(format!(
-            "it needs {bytes} bytes, and cases of up to {MAX_BYTES} are looked at"
-        )));
+        let why = format!("it needs {bytes} bytes, and cases of up to {MAX_BYTES} are looked at");
+        let of_lab = { subject.plan.buffers().iter() }
+            .filter(|buffer| buffer.role == Role::Io)
+            .map(Buffer::bytes);
+        // With a second buffer for each of the lab's, which most solutions have.
+        let for_anyone = 2 * of_lab.sum::<u64>() > MAX_BYTES;
+        return Err(if for_anyone {
+            NoResult::not_graded_here(why)
+        } else {
+            NoResult::undecided(why)
+        });
     }
-    let plan = first_launches(subject.plan).map_err(device::Error::from)?;
+    let executable = subject.module.executable().map_err(device::Error::from)?;
+    let communicates = |kernel: &str| executable.depends_on_order(kernel);
+    let plan = sample(subject.plan, order.seed, communicates).map_err(device::Error::from)?;
     let how = Preparation::isolated().in_order(order);
     let mut session = device.prepare_as(subject.module, &plan, &how)?;
     run::reset(session.as_mut(), &plan, inputs)?;
-    session.run()?;
+    session.run().map_err(|error| {
+        let waits = waits_for_others(&error);
+        match NoResult::from(error) {
+            // A launch that did not run may be what they wait for.
+            NoResult::Failed(failure) if waits => not_to_its_end(&failure),
+            why => why,
+        }
+    })?;
     Ok(())
 }
 
-/// The plan's first launches of each kernel and shape, and what is copied and filled among the
-/// first commands.
-fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
-    let mut seen = HashSet::new();
-    let (mut position, mut kept) = (0, 0);
-    plan.map(|beginning, command| {
-        let is_first = match command {
-            Command::Launch(launch) => seen.insert((launch.kernel_index, launch.config)),
+/// Whether blocks wait for something that no block does that runs.
+fn waits_for_others(error: &device::Error) -> bool {
+    let device::Error::Device(DeviceError::Emulated { fault, .. }) = error else {
+        return false;
+    };
+    match &**fault {
+        Fault::Program(fault) => matches!(fault.kind, FaultKind::BlocksWait { .. }),
+        _ => false,
+    }
+}
+
+/// Of the plan's launches of each kernel, shape and device the first, and others that the seed
+/// chooses, with the copies and fills among the first commands. A launch in the middle of a plan
+/// finds values that are not those of a whole run. Blocks that communicate wait for values, so that
+/// of their kernels the first launches run alone.
+fn sample(plan: &Plan, seed: u64, communicates: impl Fn(&str) -> bool) -> Result<Plan, PlanError> {
+    // The positions of launches of one kernel, shape and device.
+    let mut alike: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut numbers = HashMap::new();
+    for (position, command) in plan.commands().enumerate() {
+        if let Command::Launch(launch) = command {
+            let device = command.device(plan.buffers());
+            let of = (launch.kernel_index, launch.config, device);
+            let number = *numbers.entry(of).or_insert(alike.len());
+            if number == alike.len() {
+                alike.push((launch.kernel, Vec::new()));
+            }
+            alike[number].1.push(position);
+        }
+    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut chosen = Vec::new();
+    for (kernel, launches) in alike {
+        chosen.push(launches[0]);
+        if !communicates(kernel) {
+            chosen.extend(random.choose_multiple(launches.into_iter().skip(1), LATER_LAUNCHES));
+        }
+    }
+    random.shuffle(&mut chosen);
+    chosen.truncate(SAMPLED_LAUNCHES);
+    let chosen: HashSet<usize> = chosen.into_iter().collect();
+    let mut position = 0;
+    plan.map(|kept, command| {
+        let is_kept = match command {
+            Command::Launch(_) => chosen.contains(&position),
             Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
         };
         position += 1;
-        if !is_first || kept == FIRST_COMMANDS {
-            return Ok(());
-        }
-        kept += 1;
-        beginning.push(command)
+        if is_kept { kept.push(command) } else { Ok(()) }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use device::Element;
-    use plan::{LaunchConfig, args};
+    use plan::{Arg, LaunchConfig, args};
 
     use super::*;
 
-    #[test]
-    fn of_a_large_case_the_first_launch_of_each_shape_is_looked_at() {
+    /// A plan of 100 steps, each of them a launch of two kernels, and a last one of another shape.
+    fn steps() -> Plan {
         let mut plan = Plan::new("plan");
         let [a, b] = ["a", "b"].map(|name| plan.buffer(name, Element::F32, 8));
         let config = |blocks: u32| LaunchConfig::new(blocks, 32);
         plan.fill(b, 0).unwrap();
-        for step in 0..3u32 {
+        for step in 0..100u32 {
             plan.launch("step", config(1), args![a, b, step]).unwrap();
             plan.launch("edge", config(1), args![b, a, step]).unwrap();
         }
         plan.launch("step", config(2), args![a, b, 3u32]).unwrap();
         plan.output("b", b);
-        let first = first_launches(&plan).unwrap();
-        let launches = first.commands().filter_map(|command| match command {
-            Command::Launch(launch) => Some((launch.kernel, launch.config.grid[0])),
+        plan
+    }
+
+    /// The launches of a sample of it: kernel, blocks, and step.
+    fn launches(plan: &Plan) -> Vec<(String, u32, u32)> {
+        let launches = plan.commands().filter_map(|command| match command {
+            Command::Launch(launch) => {
+                let Arg::U32(step) = launch.args[2] else {
+                    panic!("a step")
+                };
+                Some((launch.kernel.to_owned(), launch.config.grid[0], step))
+            }
             _ => None,
         });
-        assert_eq!(
-            launches.collect::<Vec<_>>(),
-            [("step", 1), ("edge", 1), ("step", 2)]
-        );
-        assert_eq!(first.commands().len(), 4);
-        assert_eq!(first.buffers(), plan.buffers());
-        first.check().unwrap();
+        launches.collect()
+    }
+
+    #[test]
+    fn of_a_large_case_the_first_launches_and_some_later_ones_are_looked_at() {
+        let plan = steps();
+        let mut seen = HashSet::new();
+        for seed in 0..200 {
+            let some = sample(&plan, seed, |kernel| kernel == "edge").unwrap();
+            some.check().unwrap();
+            assert_eq!(some.buffers(), plan.buffers());
+            // The fill too.
+            assert_eq!(some.commands().len(), 6);
+            let launches = launches(&some);
+            let of = |launch: usize| (launches[launch].0.as_str(), launches[launch].1);
+            assert_eq!([0, 1].map(of), [("step", 1), ("edge", 1)]);
+            assert_eq!([2, 3, 4].map(of), [("step", 1), ("step", 1), ("step", 2)]);
+            assert_eq!([launches[0].2, launches[1].2], [0, 0]);
+            seen.extend([launches[2].2, launches[3].2]);
+        }
+        assert!(seen.len() > 90 && !seen.contains(&0));
+    }
+
+    #[test]
+    fn no_plan_has_too_many_launches_looked_at() {
+        let mut plan = Plan::new("plan");
+        let a = plan.buffer("a", Element::F32, 8);
+        for blocks in 1..=1000u32 {
+            let config = LaunchConfig::new(blocks, 32);
+            plan.launch("step", config, args![a, a, blocks]).unwrap();
+        }
+        plan.output("a", a);
+        let looked_at = |seed| launches(&sample(&plan, seed, |_| false).unwrap());
+        assert_eq!(looked_at(1).len(), SAMPLED_LAUNCHES);
+        assert_ne!(looked_at(1), looked_at(2));
     }
 }

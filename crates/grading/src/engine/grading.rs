@@ -4,7 +4,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use device::Wish;
 use select::devices::DeviceName;
@@ -13,7 +13,7 @@ use super::emulated::{Extent, FUEL, not_to_its_end};
 use super::error::GradeError;
 use super::job::{Answer, CaseJob};
 use super::open::messages_file;
-use super::options::{Options, Show};
+use super::options::{Options, Show, Unchecked};
 use super::patience::{Patience, Share};
 use super::replayed::AskedReplay;
 use super::runner::{CaseEnd, CaseRunner};
@@ -40,7 +40,17 @@ pub struct EmulatedCheck {
 
 impl EmulatedCheck {
     /// Adds to the GPU's answer what that device cannot tell, and says which checks were made.
-    pub fn add_to(self, answer: &mut Answer) -> Checks {
+    pub fn add_to(self, answer: &mut Answer, unchecked: Unchecked) -> Checks {
+        if let Checks::NotMade {
+            reason,
+            for_anyone: false,
+        } = &self.checks
+            && unchecked == Unchecked::Undecided
+        {
+            answer.leave_undecided(&format!(
+                "right on the GPU, and not checked for what a GPU does not show, such as races: {reason}"
+            ));
+        }
         // A GPU's driver writes it elsewhere.
         answer.printed += &self.printed;
         // A GPU counts nothing.
@@ -266,31 +276,30 @@ impl<'a> Grading<'a> {
             let updates = case.map_or(u64::MAX, |case| case.work().updates);
             (spec.group == Group::Large, updates)
         });
-        let began = Instant::now();
+        let all_left = Cell::new(self.options.emulated_checks);
         let mut checks = BTreeMap::new();
         let mut patience = Patience::default();
         for spec in cases {
             let share = patience.share(spec.group);
-            let left = (self.options.emulated_checks).saturating_sub(began.elapsed());
             let job = self.job(
                 spec,
                 DeviceName::Emulated,
                 share.fuel(),
                 Some(Extent::of(spec.group)),
             );
-            let ended = if left.is_zero() {
+            let ended = if all_left.get().is_zero() {
                 WorkerEnd::TimedOut(Phase::Submission)
             } else {
                 show.emulated_check(&spec.name);
                 let deadlines = Deadlines {
-                    submission: left,
-                    all_runs: None,
-                    ours: left,
-                    clock: Clock::Wall,
+                    submission: self.options.deadline,
+                    all_runs: Some(&all_left),
+                    ours: OURS,
+                    clock: Clock::Work,
                 };
                 self.runner.run(&job, &deadlines)?
             };
-            let answer = self.answer_of_check(ended, spec);
+            let answer = self.answer_of_check(ended, spec, all_left.get().is_zero());
             if answer.status.kind() == Some(Kind::Deadline) {
                 patience.did_not_end(spec.group);
             }
@@ -300,13 +309,18 @@ impl<'a> Grading<'a> {
     }
 
     /// The answer of a check that ended like this.
-    fn answer_of_check(&self, ended: CaseEnd, spec: &CaseSpec) -> Answer {
+    fn answer_of_check(&self, ended: CaseEnd, spec: &CaseSpec, is_over: bool) -> Answer {
+        let seconds = |limit: Duration| limit.as_secs_f64();
         let why = match ended {
             WorkerEnd::Answer(answer) => return *answer,
             WorkerEnd::NoAnswer(why) => why,
+            WorkerEnd::TimedOut(_) if is_over => NoResult::undecided(format!(
+                "the emulated device looks at a submission for {} s, and was not done by then; `--total-deadline` gives it more",
+                seconds(self.options.emulated_checks)
+            )),
             WorkerEnd::TimedOut(_) => NoResult::undecided(format!(
-                "the emulated device looks at a submission for {} s, and was not done by then",
-                self.options.emulated_checks.as_secs_f64()
+                "a run on the emulated device was not finished after {} s; `--deadline` gives it more",
+                seconds(self.options.deadline)
             )),
             WorkerEnd::Died { exit, said, .. } => NoResult::undecided(describe_exit(&exit, &said)),
         };
@@ -326,16 +340,23 @@ impl<'a> Grading<'a> {
             Some(Extent::Whole) | None => Checks::Whole,
         };
         let (checks, failure) = match answer.status {
-            Outcome::Failed(failure) if failure.kind == Kind::Deadline => {
+            // A tenth of the fuel may be too little for what is right.
+            Outcome::Failed(failure) if failure.kind == Kind::Deadline && !share.is_whole() => {
                 let reason = not_to_its_end(&share.told(failure)).to_string();
-                (Checks::NotMade { reason }, None)
+                (Checks::by_submission(reason), None)
             }
             Outcome::Failed(failure) => {
                 let failure = self.explained(job, failure, show)?;
                 (made, Some(failure.with_device("emulated")))
             }
-            Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
-                (Checks::NotMade { reason }, None)
+            Outcome::NotGradedHere { reason } => {
+                let for_anyone = true;
+                (Checks::NotMade { reason, for_anyone }, None)
+            }
+            Outcome::Undecided { reason } => {
+                // The remedy of the emulated device, which is followed already.
+                let reason = reason.trim_end_matches("; grade it on a GPU");
+                (Checks::by_submission(reason), None)
             }
             Outcome::Passed | Outcome::Measured => (made, None),
         };

@@ -96,6 +96,19 @@ impl Answer {
         }
     }
 
+    /// Leaves undecided what is right and what is measured: it earns nothing.
+    pub fn leave_undecided(&mut self, reason: &str) {
+        let undecided = || Outcome::from(NoResult::undecided(reason));
+        if self.status == Outcome::Passed {
+            self.status = undecided();
+        }
+        for timed in &mut self.performance {
+            if timed.status == Outcome::Measured {
+                (timed.status, timed.earned) = (undecided(), 0.0);
+            }
+        }
+    }
+
     /// The case, and all that is timed of it, has no result for this reason, and none was compared.
     pub fn without_samples(why: NoResult, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
         let status = Outcome::from(why);

@@ -81,7 +81,7 @@ pub use error::GradeError;
 use grading::Grading;
 use job::Answer;
 use open::{LARGE, OpenJob, Opened};
-pub use options::{Options, Quiet, Replays, Show};
+pub use options::{Options, Quiet, Replays, Show, Unchecked};
 pub use runner::{CaseRunner, WithSource, Workers};
 pub use seeds::Seeds;
 
@@ -155,7 +155,7 @@ pub fn grade(
         show.case(&spec.name, index + 1, lab_spec.cases.len());
         let check = checks.remove(&spec.name);
         let mut answer = grading.answer(spec, plan, check.as_ref(), show)?;
-        let made = check.map(|check| check.add_to(&mut answer));
+        let made = check.map(|check| check.add_to(&mut answer, options.unchecked));
         add(&mut report, spec, answer, made);
     }
     in_file_order(&mut report.performance, lab_spec);

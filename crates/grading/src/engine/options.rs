@@ -26,8 +26,11 @@ pub struct Options {
     pub samples: u32,
     /// When there are enough timed samples.
     pub stopping: Stopping,
-    /// How long the emulated device may check the cases of one submission before a GPU grades them.
+    /// How long the emulated device may check the cases of one submission before a GPU grades them;
+    /// each run of one may take as long as any.
     pub emulated_checks: Duration,
+    /// The points of a case that a GPU has right and the emulated device could not check.
+    pub unchecked: Unchecked,
     /// Whether a page replays a case.
     pub replay: Replays,
 }
@@ -41,10 +44,22 @@ impl Default for Options {
             total_deadline: Duration::from_secs(600),
             samples: 2,
             stopping: Stopping::default(),
-            emulated_checks: Duration::from_secs(60),
+            emulated_checks: Duration::from_secs(600),
+            unchecked: Unchecked::Undecided,
             replay: Replays::None,
         }
     }
+}
+
+/// What becomes of a case that a GPU has right, and that the emulated device could not check for
+/// what a GPU does not show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unchecked {
+    /// It is undecided, and earns nothing.
+    #[default]
+    Undecided,
+    /// It has passed.
+    Passed,
 }
 
 /// The grades that have a page which replays a case.

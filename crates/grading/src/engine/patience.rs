@@ -58,6 +58,11 @@ impl Share {
         PARTS[(self.ended_badly as usize).min(PARTS.len() - 1)]
     }
 
+    /// Whether that is all.
+    pub fn is_whole(self) -> bool {
+        self.one_in() == 1
+    }
+
     /// Warp instructions of a block on the emulated device.
     pub fn fuel(self) -> u64 {
         FUEL / u64::from(self.one_in())

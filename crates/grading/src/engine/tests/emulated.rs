@@ -2,8 +2,12 @@
 
 use std::sync::Mutex;
 
+use device::Element;
+use plan::{LaunchConfig, args};
+
 use super::*;
 use crate::engine::Extent;
+use crate::engine::Unchecked;
 use crate::engine::job::Answer;
 use crate::outcome::Category;
 use crate::report::Checks;
@@ -34,17 +38,29 @@ fn luck_on_a_gpu_earns_nothing() {
     assert_eq!(report.totals.not_graded_here, 0.0);
     let checks: Vec<_> = report.cases.iter().map(|case| &case.checks).collect();
     assert_eq!(checks, [&Some(Checks::Whole), &Some(Checks::Sampled)]);
-    // It is luck: without the checks, everything is right.
-    let unseen = Options {
-        emulated_checks: Duration::ZERO,
-        ..options()
+    // It is luck: without the checks, everything is right, and all of it undecided.
+    let unseen = |unchecked| {
+        let options = Options {
+            emulated_checks: Duration::ZERO,
+            unchecked,
+            ..options()
+        };
+        graded_with(&lab_spec, &lucky, &device, &Here(&device), &options)
     };
-    let unchecked = graded_with(&lab_spec, &lucky, &device, &Here(&device), &unseen);
-    assert!(unchecked.is_right(), "{unchecked:#?}");
-    let Some(Checks::NotMade { reason }) = &unchecked.cases[0].checks else {
-        panic!("{unchecked:#?}")
-    };
-    insta::assert_snapshot!(reason, @"the emulated device looks at a submission for 0 s, and was not done by then");
+    let undecided = unseen(Unchecked::Undecided);
+    assert_eq!(undecided.totals.earned, 0.0);
+    assert_eq!(undecided.totals.undecided, undecided.totals.possible);
+    let reason = undecided.cases[0].status.left_undecided().unwrap();
+    insta::assert_snapshot!(reason, @"right on the GPU, and not checked for what a GPU does not show, such as races: the emulated device looks at a submission for 0 s, and was not done by then; `--total-deadline` gives it more");
+    // The instructor may think otherwise.
+    let passed = unseen(Unchecked::Passed);
+    assert!(passed.is_right() && passed.is_complete(), "{passed:#?}");
+    for report in [undecided, passed] {
+        let mut cases = report.cases.iter();
+        assert!(cases.all(|case| matches!(case.checks, Some(Checks::NotMade { .. }))));
+        let mut timed = report.performance.iter();
+        assert!(timed.all(|timed| timed.ratio.is_some()));
+    }
 }
 
 #[test]
@@ -117,39 +133,64 @@ fn what_a_large_case_finds_in_shared_memory_is_found_there() {
     assert_eq!(report.totals.earned, 2.0);
 }
 
-#[test]
-fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
+/// The grade of a right submission whose checks end like this.
+fn after_checks(ended: CaseEnd, unchecked: Unchecked) -> (GradeReport, Vec<Option<Extent>>) {
     let lab_spec = lab_spec(MATADD);
     let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let device = gpu();
-    let runner = |ended: CaseEnd| {
-        let runner = ChecksEnd {
-            device: &device,
-            ended,
-            asked: Mutex::default(),
-        };
-        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
-        assert!(report.is_right() && report.is_complete(), "{report:#?}");
-        let Some(Checks::NotMade { reason }) = report.cases[0].checks.clone() else {
+    let runner = ChecksEnd {
+        device: &device,
+        ended,
+        asked: Mutex::default(),
+    };
+    let options = Options {
+        unchecked,
+        ..options()
+    };
+    let report = graded_with(&lab_spec, &bundle, &device, &runner, &options);
+    (report, runner.asked.into_inner().unwrap())
+}
+
+#[test]
+fn a_case_that_the_emulated_device_cannot_check_is_undecided() {
+    let ends = |ended: CaseEnd| {
+        let (report, asked) = after_checks(ended.clone(), Unchecked::Undecided);
+        // All of it comes before the GPU is used.
+        let extents = [Some(Extent::Whole), Some(Extent::Sampled), None, None];
+        assert_eq!(asked, extents);
+        assert_eq!(
+            report.totals.undecided, report.totals.possible,
+            "{report:#?}"
+        );
+        let (passed, _) = after_checks(ended, Unchecked::Passed);
+        assert!(passed.is_right() && passed.is_complete(), "{passed:#?}");
+        let Some(Checks::NotMade { reason, for_anyone }) = report.cases[0].checks.clone() else {
             panic!("{report:#?}")
         };
-        let asked = runner.asked.into_inner().unwrap();
-        // All of it comes before the GPU is used.
-        assert_eq!(
-            asked,
-            [Some(Extent::Whole), Some(Extent::Sampled), None, None]
-        );
+        assert!(!for_anyone);
         assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(CaseEnd::NoAnswer(NoResult::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
-    insta::assert_snapshot!(runner(CaseEnd::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
+    insta::assert_snapshot!(ends(CaseEnd::NoAnswer(NoResult::undecided("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(ends(CaseEnd::TimedOut(Phase::Submission)), @"a run on the emulated device was not finished after 60 s; `--deadline` gives it more");
     let died = CaseEnd::Died {
         has_run: true,
         exit: Exit::Signal(9),
         said: String::new(),
     };
-    insta::assert_snapshot!(runner(died), @"the process that ran it died (signal 9)");
+    insta::assert_snapshot!(ends(died), @"the process that ran it died (signal 9)");
+}
+
+#[test]
+fn what_no_submission_can_be_checked_for_costs_nothing() {
+    let lacks = NoResult::not_graded_here("cases of this size are not looked at");
+    let (report, _) = after_checks(CaseEnd::NoAnswer(lacks), Unchecked::Undecided);
+    assert!(report.is_right() && report.is_complete(), "{report:#?}");
+    let for_anyone = Checks::NotMade {
+        reason: "cases of this size are not looked at".to_owned(),
+        for_anyone: true,
+    };
+    assert_eq!(report.cases[0].checks, Some(for_anyone));
 }
 
 /// Remembers how each job ended.
@@ -195,30 +236,66 @@ impl CaseRunner for ChecksEnd<'_> {
     }
 }
 
-/// Endless on the emulated device is too long there, and no more.
 #[test]
-fn a_fault_that_the_gpu_decides_is_left_to_it() {
-    let lab_spec = lab_spec(MATADD);
-    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
-    let device = gpu();
-    let runner = ChecksEnd {
-        device: &device,
-        ended: CaseEnd::Answer(Box::new(Answer {
-            status: NoResult::failed(Kind::Deadline, "is there an endless loop?").into(),
-            samples: 0,
-            printed: String::new(),
-            replay: None,
-            counts: Default::default(),
-            performance: Vec::new(),
-        })),
-        asked: Mutex::default(),
-    };
-    let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
-    assert!(report.is_right(), "{report:#?}");
-    let Some(Checks::NotMade { reason }) = &report.cases[0].checks else {
-        panic!("{report:#?}")
-    };
-    insta::assert_snapshot!(reason, @"the emulated device did not get to its end: is there an endless loop?");
+fn a_block_that_does_not_end_fails_and_what_comes_after_it_is_undecided() {
+    let endless = CaseEnd::Answer(Box::new(Answer {
+        status: NoResult::failed(Kind::Deadline, "is there an endless loop?").into(),
+        samples: 0,
+        printed: String::new(),
+        replay: None,
+        counts: Default::default(),
+        performance: Vec::new(),
+    }));
+    for unchecked in [Unchecked::Undecided, Unchecked::Passed] {
+        let (report, asked) = after_checks(endless.clone(), unchecked);
+        let failure = report.cases[0].status.failure().unwrap();
+        assert_eq!(failure.kind, Kind::Deadline);
+        assert_eq!(failure.device.as_deref(), Some("emulated"));
+        // The second has a tenth of the fuel, and a GPU that does it may be right.
+        let extents = [Some(Extent::Whole), Some(Extent::Sampled), None];
+        assert_eq!(asked, extents);
+        let Some(Checks::NotMade { reason, .. }) = &report.cases[1].checks else {
+            panic!("{report:#?}")
+        };
+        insta::allow_duplicates! { insta::assert_snapshot!(reason, @"the emulated device did not get to its end: is there an endless loop?; this case had 1/10 of the usual time and instructions, because a case before it did not end: with those mended, it has all") };
+        let is_undecided = report.cases[1].status.left_undecided().is_some();
+        assert_eq!(is_undecided, unchecked == Unchecked::Undecided);
+    }
+}
+
+#[test]
+fn a_race_in_a_later_launch_alone_is_found_by_some_seeds() {
+    // The second half of a plan of 64 launches: no first launch shows it.
+    let text = MATADD.replace("n_x = 64, n_y = 6", "n_x = 640, n_y = 64");
+    let lab_spec = lab_spec(&text);
+    let body = "add.f32 %f3, %f1, %f2; ld.param.u32 %r5, [late]; setp.ne.u32 %p2, %r5, 0; \
+                @%p2 st.global.u32 [seen], %r1;";
+    let ptx = elementwise(body).replace(".param .u32 n)", ".param .u32 n, .param .u32 late)");
+    let late = bundle(&lab_spec, &ptx, |case| {
+        let len = matadd_plan(case).buffers()[0].len as usize;
+        let mut plan = Plan::new("late");
+        let [a, b, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));
+        let config = LaunchConfig::covering(len as u32, 64).unwrap();
+        for number in 0..64u32 {
+            let is_late = len > 185 && number >= 32;
+            let args = args![a, b, c, len as u32, u32::from(is_late)];
+            plan.launch("sum", config, args).unwrap();
+        }
+        plan.output("c", c);
+        plan
+    });
+    let kinds = (0..12).map(|seed| {
+        let options = Options {
+            seed: Some(seed),
+            ..options()
+        };
+        let device = gpu();
+        let report = graded_with(&lab_spec, &late, &device, &Here(&device), &options);
+        assert_eq!(report.cases[0].status, Outcome::Passed, "{report:#?}");
+        report.cases[1].status.kind()
+    });
+    let found = kinds.filter(|kind| *kind == Some(Kind::Race)).count();
+    assert!((5..=11).contains(&found), "{found}");
 }
 
 #[test]

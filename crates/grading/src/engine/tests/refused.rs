@@ -191,11 +191,18 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
         bundle(&lab_spec, &elementwise(body), record_sum).ptx,
     );
     let unmade = graded_with(&lab_spec, &right, &device, &runner, &options());
-    assert!(matches!(unmade.cases[0].status, Outcome::Passed));
-    let Some(crate::report::Checks::NotMade { reason: why }) = &unmade.cases[0].checks else {
+    let left = unmade.cases[0].status.left_undecided().unwrap();
+    assert!(
+        left.starts_with("right on the GPU, and not checked"),
+        "{left}"
+    );
+    let Some(crate::report::Checks::NotMade { reason: why, .. }) = &unmade.cases[0].checks else {
         panic!("{unmade:#?}")
     };
-    assert!(why.contains("tcgen05"), "{why}");
+    assert!(
+        why.contains("tcgen05") && !why.contains("grade it"),
+        "{why}"
+    );
 }
 
 /// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot
