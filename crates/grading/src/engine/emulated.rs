@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use device::{
-    Device, DeviceError, EmulatedDevice, Fault, FaultKind, NamedBuffers, Options, Order,
+    Device, DeviceError, EmulatedDevice, Fault, FaultKind, Module, NamedBuffers, Options, Order,
     Preparation, Sanitize, run,
 };
 use plan::Plan;
@@ -43,6 +43,10 @@ pub enum Extent {
 
 /// Blocks of a launch that run if not all do.
 const SAMPLED_BLOCKS: u64 = 64;
+/// Blocks of a launch that run where blocks wait for values of launches before theirs.
+const PREPARING_BLOCKS: u64 = 1 << 20;
+/// Launches of a plan that run then.
+const PREPARING_LAUNCHES: usize = 16;
 /// Launches of a plan that run if not all do.
 const SAMPLED_LAUNCHES: usize = 128;
 /// Launches of one kernel and shape that run beside the first, if not all do.
@@ -54,7 +58,7 @@ const FIRST_COMMANDS: usize = 256;
 pub const FUEL: u64 = 100_000_000;
 /// The most memory that the plan of a sampled case may need: the emulated device keeps twice as
 /// much beside it, to know which thread accessed what.
-const MAX_BYTES: u64 = 4 << 30;
+const MAX_BYTES: u64 = 6 << 30;
 
 impl Extent {
     /// Of a case of this group.
@@ -68,13 +72,10 @@ impl Extent {
     /// The device that does it, and gives each block as many warp instructions as this. Where it
     /// decides, approximations have errors, since no GPU's are rounded once.
     pub fn device(self, fuel: u64, decides: bool) -> EmulatedDevice {
-        let is_whole = self == Extent::Whole;
+        let most_blocks = (self == Extent::Sampled).then_some(SAMPLED_BLOCKS);
         EmulatedDevice::new(Options {
-            sanitize: Sanitize::ALL,
-            fuel,
-            most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
             inexact: decides,
-            ..Options::default()
+            ..checking(fuel, most_blocks)
         })
         .keeping_printed()
     }
@@ -136,6 +137,16 @@ pub fn not_to_its_end(failure: &Failure) -> NoResult {
     ))
 }
 
+/// With every check, this fuel of a block, and at most this many blocks of a launch.
+fn checking(fuel: u64, most_blocks: Option<u64>) -> Options {
+    Options {
+        sanitize: Sanitize::ALL,
+        fuel,
+        most_blocks,
+        ..Options::default()
+    }
+}
+
 fn run_beginning(
     device: &dyn Device,
     subject: Subject<'_>,
@@ -159,18 +170,36 @@ fn run_beginning(
     let executable = subject.module.executable().map_err(device::Error::from)?;
     let communicates = |kernel: &str| executable.depends_on_order(kernel);
     let plan = sample(subject.plan, order.seed, communicates).map_err(device::Error::from)?;
-    let how = Preparation::isolated().in_order(order);
-    let mut session = device.prepare_as(subject.module, &plan, &how)?;
-    run::reset(session.as_mut(), &plan, inputs)?;
-    session.run().map_err(|error| {
-        let waits = waits_for_others(&error);
-        match NoResult::from(error) {
-            // A launch that did not run may be what they wait for.
-            NoResult::Failed(failure) if waits => not_to_its_end(&failure),
-            why => why,
+    match run_part(device, subject.module, &plan, order, inputs) {
+        Err(error) if waits_for_others(&error) => {
+            // They may wait for a value that blocks were to write that did not run.
+            let whole = EmulatedDevice::new(checking(FUEL, Some(PREPARING_BLOCKS)));
+            let whole = whole.with_devices(device.count()).keeping_printed();
+            let plan = prepared(subject.plan, communicates).map_err(device::Error::from)?;
+            match run_part(&whole, subject.module, &plan, order, inputs) {
+                Err(error) if waits_for_others(&error) => match NoResult::from(error) {
+                    NoResult::Failed(failure) => Err(not_to_its_end(&failure)),
+                    why => Err(why),
+                },
+                ended => Ok(ended?),
+            }
         }
-    })?;
-    Ok(())
+        ended => Ok(ended?),
+    }
+}
+
+/// Runs a part of a plan.
+fn run_part(
+    device: &dyn Device,
+    module: &Module,
+    plan: &Plan,
+    order: Order,
+    inputs: &NamedBuffers,
+) -> Result<(), device::Error> {
+    let how = Preparation::isolated().in_order(order);
+    let mut session = device.prepare_as(module, plan, &how)?;
+    run::reset(session.as_mut(), plan, inputs)?;
+    session.run().map(drop)
 }
 
 /// Whether blocks wait for something that no block does that runs.
@@ -220,6 +249,29 @@ fn sample(plan: &Plan, seed: u64, communicates: impl Fn(&str) -> bool) -> Result
             Command::Launch(_) => chosen.contains(&position),
             Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
         };
+        position += 1;
+        if is_kept { kept.push(command) } else { Ok(()) }
+    })
+}
+
+/// The plan up to the first launch of the last kernel whose blocks communicate, if few launches are
+/// before it, and otherwise the first of those launches.
+fn prepared(plan: &Plan, communicates: impl Fn(&str) -> bool) -> Result<Plan, PlanError> {
+    let mut seen = HashSet::new();
+    let mut last = 0;
+    for (position, command) in plan.commands().enumerate() {
+        if let Command::Launch(launch) = command
+            && seen.insert((launch.kernel_index, launch.config))
+            && communicates(launch.kernel)
+        {
+            last = position;
+        }
+    }
+    let (mut position, mut launches) = (0, 0);
+    plan.map(|kept, command| {
+        let is_launch = matches!(command, Command::Launch(_));
+        launches += usize::from(is_launch);
+        let is_kept = position <= last && launches <= PREPARING_LAUNCHES;
         position += 1;
         if is_kept { kept.push(command) } else { Ok(()) }
     })

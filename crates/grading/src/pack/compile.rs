@@ -18,6 +18,10 @@ use crate::bundle::MAX_PTX_BYTES;
 use crate::outcome::{Kind, fail};
 use crate::processes;
 
+/// Only errors are told: some hundred warnings are not a reason to refuse a file, and items that are
+/// unused on the host are used on the device. Unlike `--cap-lints`, it leaves what is forbidden so.
+const NO_WARNINGS: &str = "-Awarnings";
+
 /// The files that a program needs to start.
 pub const LIBRARIES: [&str; 6] = [
     "/lib",
@@ -82,6 +86,7 @@ pub fn ptx(
     let built = device.compile(folder, &mut |command| {
         let is_rustc = command.get_program() == tools.rustc;
         if is_rustc {
+            command.arg(NO_WARNINGS);
             let checked = check_expanded(&sandbox, command, folder, screen::Machine::Device)?;
             if let Err(error) = checked {
                 refused = Some(error);
@@ -181,8 +186,7 @@ fn library(
     )?;
     let mut rustc = rustc(host, "submission", "lib.rs", &["--crate-type=rlib"]);
     rustc
-        // Items that are unused there are used on the device.
-        .args(["-Adead_code", "-Aunused"])
+        .arg(NO_WARNINGS)
         // No crate but those that are named here can be named in it.
         .arg("--sysroot=.")
         .arg(format!("-Ldependency={}", host.library.display()));

@@ -33,7 +33,8 @@ const MACROS: &[(&str, &str)] = &[
     ("llvm_asm", ASSEMBLY),
 ];
 
-/// Names that are refused wherever they stand: those of attributes.
+/// Names that are refused in attributes. Elsewhere they are names like others: what a macro makes an
+/// attribute of is found in the expanded text.
 const NAMES: &[(&str, &str)] = &[
     ("no_mangle", SYMBOLS),
     ("export_name", SYMBOLS),
@@ -46,9 +47,10 @@ const NAMES: &[(&str, &str)] = &[
 
 /// Attributes that mean nothing outside the file. `cfg_attr` is looked into. `macro_use` gives
 /// names to macros of the file, or of crates that a submission may use, and `no_std` says of a
-/// module what is so for kernels, and nothing.
-const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid ignore inline kernel \
-    macro_export macro_use must_use no_std non_exhaustive repr rustfmt should_panic test track_caller warn";
+/// module what is so for kernels, and nothing. `diagnostic` words the compiler's messages.
+const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive diagnostic doc expect forbid ignore \
+    inline kernel macro_export macro_use must_use no_std non_exhaustive recursion_limit repr rustfmt should_panic test \
+    track_caller warn automatically_derived";
 
 /// The derives of core.
 const ALLOWED_DERIVES: &str = "Clone Copy Debug Default Eq Hash Ord PartialEq PartialOrd";
@@ -174,9 +176,6 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
         let (_, reason) = names.iter().find(|(refused, _)| *refused == name)?;
         Some((format!("`{name}`"), *reason))
     };
-    if let Some(refused) = listed(NAMES) {
-        return Some(refused);
-    }
     if let Some(refused) = listed(MACROS)
         && (is_macro(here) || is_from_library(here))
     {
@@ -320,7 +319,40 @@ fn attribute(here: View<'_>) -> Option<(String, &'static str)> {
             || (end.is_mark(':') && end.after(1).is_name("meta") && end.after(2).is_mark(']'));
         return (!whole).then(|| ("`#[$...]`".to_owned(), HIDDEN));
     }
-    one_attribute(first)
+    let named = open.inside_all().find_map(|view| {
+        let name = view.name()?;
+        let (_, reason) = NAMES.iter().find(|(refused, _)| *refused == name)?;
+        Some((format!("`{name}`"), *reason))
+    });
+    // `unsafe` says it first.
+    one_attribute(first).or(named)
+}
+
+/// The path of a derive that is not core's: `Clone` and `::core::clone::Clone` are.
+fn other_derive(derive: View<'_>) -> Option<String> {
+    let mut path = String::new();
+    let mut at = derive;
+    let mut names = Vec::new();
+    while !at.is_mark(',') && at.depth() == derive.depth() {
+        match at.name() {
+            Some(name) => {
+                path += name;
+                names.push(name);
+            }
+            None if at.is_mark(':') => path.push(':'),
+            None => return Some(path + "?"),
+        }
+        at = at.after(1);
+    }
+    let is_core = match names[..] {
+        [_] => true,
+        [library, ..] => ["core", "std"].contains(&library),
+        [] => false,
+    };
+    let is_allowed = names
+        .last()
+        .is_some_and(|last| lists(ALLOWED_DERIVES, last));
+    (!(is_core && is_allowed)).then_some(path)
 }
 
 fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
@@ -331,11 +363,7 @@ fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
         "feature" => refused(UNSTABLE),
         "link" => refused(FOREIGN),
         "derive" => {
-            let other = view
-                .after(1)
-                .inside()
-                .filter_map(View::name)
-                .find(|derive| !lists(ALLOWED_DERIVES, derive))?;
+            let other = view.after(1).elements().find_map(other_derive)?;
             Some((
                 format!("`#[derive({other})]`"),
                 "a submission derives the traits of core alone",
@@ -345,7 +373,7 @@ fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
         "cfg_attr" => view.after(1).elements().skip(1).find_map(one_attribute),
         "unsafe" => refused(SYMBOLS),
         _ if lists(ALLOWED_ATTRIBUTES, name) => None,
-        // Its place in the attribute is checked when its turn comes.
+        // Said by the caller.
         _ if NAMES.iter().any(|(listed, _)| *listed == name) => None,
         _ => refused(ATTRIBUTES),
     }

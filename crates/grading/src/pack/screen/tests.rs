@@ -104,6 +104,12 @@ fn what_is_refused_is_refused_in_every_guise() {
         "extern \"system\" {}",
         "#[link(name = \"c\")] struct S;",
         "#[no_mangle] fn f() {}",
+        "#[cfg_attr(all(), no_mangle)] fn f() {}",
+        "#[cfg_attr(all(), unsafe(no_mangle))] fn f() {}",
+        "macro_rules! m { ($i:item) => { #[export_name = \"x\"] $i } }",
+        "#[derive(serde::Clone)] struct S;",
+        "#[derive(core::clone::Serialize)] struct S;",
+        "#[derive(Clone, $x)] struct S;",
         "#[unsafe(export_name = \"k\")] fn f() {}",
         "#[unsafe(link_section = \".init_array\")] static S: fn() = f;",
         "fn f() { unsafe { core::arch::asm!(\"\") } }",
@@ -155,6 +161,12 @@ fn honest_text_is_not_refused() {
         "#[macro_use] mod helpers { macro_rules! m { () => {} } }",
         "#[macro_use] extern crate cuda_std;",
         "use super::kernels;",
+        "fn f(no_mangle: u32, export_name: u32) -> u32 { let link_name = no_mangle; link_name + export_name }",
+        "struct S { link_section: u32, panic_handler: u32 } fn global_allocator(proc_macro: &S) {}",
+        "#[derive(core::clone::Clone, ::core::marker::Copy, std::fmt::Debug, Default)] struct S;",
+        "#![recursion_limit = \"256\"] fn f() {}",
+        "#[diagnostic::on_unimplemented(message = \"no cell\")] trait Cell {}",
+        "#[automatically_derived] impl Clone for S {}",
     ] {
         assert_eq!(kernels(text), "", "{text}");
         assert_eq!(launch(text), "", "{text}");
