@@ -18,8 +18,9 @@ use crate::bundle::MAX_PTX_BYTES;
 use crate::outcome::{Kind, fail};
 use crate::processes;
 
-/// Only errors are told: some hundred warnings are not a reason to refuse a file, and items that are
-/// unused on the host are used on the device. Unlike `--cap-lints`, it leaves what is forbidden so.
+/// Only errors are told: some hundred warnings are not a reason to refuse a file, and items that
+/// are unused on the host are used on the device. Unlike `--cap-lints`, it leaves what is forbidden
+/// so.
 const NO_WARNINGS: &str = "-Awarnings";
 
 /// The files that a program needs to start.

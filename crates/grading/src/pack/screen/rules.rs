@@ -33,8 +33,8 @@ const MACROS: &[(&str, &str)] = &[
     ("llvm_asm", ASSEMBLY),
 ];
 
-/// Names that are refused in attributes. Elsewhere they are names like others: what a macro makes an
-/// attribute of is found in the expanded text.
+/// Names that are refused in attributes. Elsewhere they are names like others: the expanded text
+/// has what macros make attributes of.
 const NAMES: &[(&str, &str)] = &[
     ("no_mangle", SYMBOLS),
     ("export_name", SYMBOLS),
