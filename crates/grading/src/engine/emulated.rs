@@ -169,23 +169,21 @@ fn run_beginning(
     }
     let executable = subject.module.executable().map_err(device::Error::from)?;
     let communicates = |kernel: &str| executable.depends_on_order(kernel);
-    let plan = sample(subject.plan, order.seed, communicates).map_err(device::Error::from)?;
-    match run_part(device, subject.module, &plan, order, inputs) {
-        Err(error) if waits_for_others(&error) => {
-            // They may wait for a value that blocks were to write that did not run.
-            let whole = EmulatedDevice::new(checking(FUEL, Some(PREPARING_BLOCKS)));
-            let whole = whole.with_devices(device.count()).keeping_printed();
-            let plan = prepared(subject.plan, communicates).map_err(device::Error::from)?;
-            match run_part(&whole, subject.module, &plan, order, inputs) {
-                Err(error) if waits_for_others(&error) => match NoResult::from(error) {
-                    NoResult::Failed(failure) => Err(not_to_its_end(&failure)),
-                    why => Err(why),
-                },
-                ended => Ok(ended?),
-            }
-        }
-        ended => Ok(ended?),
+    let some = sample(subject.plan, order.seed, communicates).map_err(device::Error::from)?;
+    let ended = run_part(device, subject.module, &some, order, inputs);
+    if !ended.as_ref().is_err_and(waits_for_others) {
+        return Ok(ended?);
     }
+    // They may wait for a value that blocks were to write that did not run.
+    let whole = EmulatedDevice::new(checking(FUEL, Some(PREPARING_BLOCKS)));
+    let whole = whole.with_devices(device.count()).keeping_printed();
+    let before = prepared(subject.plan, communicates).map_err(device::Error::from)?;
+    let again = run_part(&whole, subject.module, &before, order, inputs);
+    let waits = again.as_ref().is_err_and(waits_for_others);
+    again.map_err(|error| match NoResult::from(error) {
+        NoResult::Failed(failure) if waits => not_to_its_end(&failure),
+        why => why,
+    })
 }
 
 /// Runs a part of a plan.

@@ -55,11 +55,11 @@ fn luck_on_a_gpu_earns_nothing() {
     // The instructor may think otherwise.
     let passed = unseen(Unchecked::Passed);
     assert!(passed.is_right() && passed.is_complete(), "{passed:#?}");
-    for report in [undecided, passed] {
-        let mut cases = report.cases.iter();
+    for unmade in [undecided, passed] {
+        let mut cases = unmade.cases.iter();
         assert!(cases.all(|case| matches!(case.checks, Some(Checks::NotMade { .. }))));
-        let mut timed = report.performance.iter();
-        assert!(timed.all(|timed| timed.ratio.is_some()));
+        let mut timings = unmade.performance.iter();
+        assert!(timings.all(|timed| timed.ratio.is_some()));
     }
 }
 
