@@ -172,6 +172,8 @@ pub(crate) struct Code {
     pub(crate) tally_owners: Vec<u32>,
     /// Some instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
+    /// The first function in which an assembler may make one operation of a product and a sum.
+    pub(crate) contracts: Option<Arc<str>>,
 }
 
 /// The registers that each instruction of some code writes.

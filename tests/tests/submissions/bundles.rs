@@ -217,6 +217,17 @@ fn with_kernels_of_other_names() {
 }
 
 #[test]
+fn with_products_and_sums_that_an_assembler_may_contract() {
+    let report = with_content("contracted", |bundle| {
+        for operation in ["mul", "add", "sub"] {
+            let rounded = format!("{operation}.rn.f32");
+            bundle.ptx = bundle.ptx.replace(&rounded, &format!("{operation}.f32"));
+        }
+    });
+    assert_fails(&report, Kind::PtxInvalid);
+}
+
+#[test]
 fn with_kernels_that_are_none() {
     let report = with_content("text", |bundle| {
         bundle.ptx = "all of them pass".to_owned();

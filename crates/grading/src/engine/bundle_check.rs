@@ -1,10 +1,11 @@
 //! Whether a bundle fits the lab file. Nothing in a bundle is trusted: its problems are
 //! compared with those that follow from the lab file.
 
+use device::Module;
 use serde_json::Value;
 
 use crate::bundle::{Bundle, MAX_PTX_BYTES};
-use crate::lab_spec::{Group, LabSpec};
+use crate::lab_spec::{Group, LabSpec, ToleranceRule};
 use crate::outcome::{Category, Failure, Kind, bounded, fail};
 
 /// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how
@@ -22,6 +23,23 @@ pub fn check_draw(bundle: &Bundle, lab_spec: &LabSpec, drawn: Option<u64>) -> Re
         Kind::BundleMismatch,
         format!("{message}; pack the submission again"),
     ))
+}
+
+/// Whether results that have to be exact do not depend on the assembler: it may contract a product
+/// and a sum without rounding modifiers, and rounds the two once then.
+pub fn check_rounding(module: &Module, lab_spec: &LabSpec) -> Result<(), Failure> {
+    if lab_spec.tolerance != ToleranceRule::Exact {
+        return Ok(());
+    }
+    // PTX that cannot be read is told with the first plan.
+    let contracts = module.executable().ok().and_then(|read| read.contracts());
+    contracts.map_or(Ok(()), |function| {
+        let message = format!(
+            "function `{function}` of its PTX has products and sums without a rounding modifier, which an assembler may make one \
+             operation of, rounded once; the lab's results have to be exact. Write `mul.rn` and `add.rn`, as `cuda_builder` does"
+        );
+        Err(Failure::new(Kind::PtxInvalid, message))
+    })
 }
 
 /// Whether the bundle fits this lab file; if not, how the submission fails as a whole.

@@ -122,6 +122,7 @@ impl OpenJob {
         };
         written(fs::write(kernels_file(&self.parts), &bundle.ptx))?;
         let module = Module::new("submission", bundle.ptx.clone());
+        bundle_check::check_rounding(&module, &lab_spec)?;
         let mut cases = Vec::new();
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");

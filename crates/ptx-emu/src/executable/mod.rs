@@ -159,6 +159,13 @@ impl Executable {
         found.is_some_and(|(code, id)| code.exchange(id).blocks)
     }
 
+    /// The first function in which an assembler may contract a product and a sum to one `fma`, which
+    /// is rounded once: both are of f32 or f64, and without a rounding modifier (PTX ISA, "Floating
+    /// Point Instructions: add").
+    pub fn contracts(&self) -> Option<&str> {
+        self.whole().code.contracts.as_deref()
+    }
+
     /// True if some function may call itself, also by way of others or by an address: no compiler
     /// can then say how much stack a thread needs.
     pub fn is_recursive(&self) -> bool {
@@ -348,6 +355,11 @@ impl Builder {
         let registers = function.frame.registers();
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
+        let mut unrounded = function.unrounded.iter();
+        if unrounded.any(|of_type| of_type.products && of_type.sums) {
+            let name = || Arc::from(source.name.as_str());
+            self.code.contracts.get_or_insert_with(name);
+        }
         self.add(FunctionCode {
             name: Arc::from(source.name.as_str()),
             is_defined: source.is_defined,

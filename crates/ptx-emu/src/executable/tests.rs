@@ -144,6 +144,30 @@ fn check(text: &str) {
 }
 
 #[test]
+fn an_assembler_may_contract_a_product_and_a_sum_without_rounding() {
+    let contracts = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {{\n.reg .f32 %f;\n.reg .f64 %d;\n{body}\nret;\n}}"
+        );
+        let read = Executable::parse(&text).unwrap();
+        read.contracts().map(str::to_owned)
+    };
+    for sum in ["add", "sub"] {
+        let body = format!("mul.f32 %f, %f, %f;\n{sum}.ftz.f32 %f, %f, %f;");
+        assert_eq!(contracts(&body).as_deref(), Some("k"));
+    }
+    for body in [
+        "mul.rn.f32 %f, %f, %f;\nadd.rn.f32 %f, %f, %f;",
+        "mul.f32 %f, %f, %f;\nadd.rn.f32 %f, %f, %f;",
+        "mul.rn.f32 %f, %f, %f;\nadd.f32 %f, %f, %f;",
+        "mul.f32 %f, %f, %f;\nadd.f64 %d, %d, %d;",
+        "fma.rn.f32 %f, %f, %f, %f;\nadd.f32 %f, %f, %f;",
+    ] {
+        assert_eq!(contracts(body), None);
+    }
+}
+
+#[test]
 fn a_function_that_may_call_itself_is_recursive() {
     let module = |functions: &str| {
         let text = format!(

@@ -39,7 +39,13 @@ pub(super) fn arithmetic(r: &mut Reader, ty: FloatType) -> Read<Op> {
     let s = ty.scalar();
     match r.opcode {
         "add" | "sub" | "mul" => {
-            let m = Modifiers::read(r, ty, Some(Rounding::Nearest))?;
+            let rounding = r.rounding();
+            if rounding.is_none() {
+                let unrounded = &mut r.function.unrounded[usize::from(ty == FloatType::F64)];
+                unrounded.products |= r.opcode == "mul";
+                unrounded.sums |= r.opcode != "mul";
+            }
+            let m = Modifiers::with(r, ty, rounding.unwrap_or(Rounding::Nearest));
             let apply = match r.opcode {
                 "add" => add(ty, &m),
                 "sub" => sub(ty, &m),
@@ -112,11 +118,15 @@ impl Modifiers {
     fn read(r: &mut Reader, ty: FloatType, default: Option<Rounding>) -> Read<Modifiers> {
         let rounding = r.rounding().or(default);
         let rounding = rounding.ok_or_else(|| r.missing("rounding"))?;
-        Ok(Modifiers {
+        Ok(Self::with(r, ty, rounding))
+    }
+
+    fn with(r: &mut Reader, ty: FloatType, rounding: Rounding) -> Modifiers {
+        Modifiers {
             rounding,
             ftz: r.ftz(ty),
             sat: ty == FloatType::F32 && r.has("sat"),
-        })
+        }
     }
 
     /// `aux` of an operation with these modifiers: [`directed`] decodes it.

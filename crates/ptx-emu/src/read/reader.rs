@@ -85,6 +85,13 @@ impl FloatType {
     }
 }
 
+/// The operations on one type that have no rounding modifier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unrounded {
+    pub(crate) products: bool,
+    pub(crate) sums: bool,
+}
+
 /// A function under construction, instruction by instruction.
 #[derive(Debug)]
 pub(crate) struct FunctionBuilder {
@@ -99,6 +106,8 @@ pub(crate) struct FunctionBuilder {
     pub(crate) callees: Vec<u32>,
     /// An instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
+    /// Its operations on f32 and f64 without a rounding modifier.
+    pub(crate) unrounded: [Unrounded; 2],
     /// It calls `malloc` or `free`.
     pub(crate) allocates: bool,
     /// How the function's threads may communicate, except by `returning`.
@@ -119,6 +128,7 @@ impl FunctionBuilder {
             narrowest: Self::WIDEST,
             callees: Vec::new(),
             orders_blocks: false,
+            unrounded: Default::default(),
             allocates: false,
             exchange: Exchange::default(),
             returning: Vec::new(),
