@@ -8,7 +8,7 @@ use kernels_gpu::random;
 use rayon::prelude::*;
 
 use device::buffer::{BufferError, Scalar};
-use lab::Seed;
+use lab::{CaseError, Seed, Values};
 
 use crate::fill::{TASK, filled, zeros};
 
@@ -176,6 +176,86 @@ impl Uniform {
     }
 }
 
+/// The power of two that random inputs are multiplied by: all of them, if it is below 0, or a few
+/// otherwise, and as few by its inverse. Schemes are linear, so a right program has as many right
+/// digits with fields of 1e-18 as with those of 1; one that clamps, or takes what is small for
+/// zero, has not. Were all values huge, no sum would show what a source or a wall adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Scale(i32);
+
+impl Scale {
+    /// That of a case's parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for one that is out of range.
+    pub(crate) fn of_case(values: &Values<'_>) -> Result<Scale, CaseError> {
+        values.scale().map(Scale)
+    }
+
+    /// Scales the random inputs of an array of `len` elements.
+    #[inline(always)]
+    pub(crate) fn among<T: Scaled>(self, len: usize) -> impl Fn(T) -> T + Copy + Send + Sync {
+        /// One of this many is huge, and one tiny.
+        const SELDOM: u32 = 1024;
+        /// Of a small array, about as many are.
+        const SOME: u32 = 8;
+        let every = (len as u32 / SOME).clamp(2, SELDOM);
+        move |value| match self.0 {
+            0 => value,
+            scale if scale < 0 => value.times_power(scale),
+            scale => match value.number() % every {
+                0 => value.times_power(scale),
+                1 => value.times_power(-scale),
+                _ => value,
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Scale {
+    /// As the end of a case's text: `, scale 20`, or nothing.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            scale => write!(f, ", scale {scale}"),
+        }
+    }
+}
+
+/// A real number.
+pub(crate) trait Scaled: Copy {
+    /// A number that follows from all of its bits.
+    fn number(self) -> u32;
+    /// The product by a power of two, which is exact while it is not subnormal.
+    fn times_power(self, power: i32) -> Self;
+}
+
+impl Scaled for f32 {
+    #[inline(always)]
+    fn number(self) -> u32 {
+        random::value(self.to_bits(), 0)
+    }
+
+    #[inline(always)]
+    fn times_power(self, power: i32) -> f32 {
+        self * f32::powi(2.0, power)
+    }
+}
+
+impl Scaled for f64 {
+    #[inline(always)]
+    fn number(self) -> u32 {
+        let bits = self.to_bits();
+        random::value(bits as u32, (bits >> 32) as u32)
+    }
+
+    #[inline(always)]
+    fn times_power(self, power: i32) -> f64 {
+        self * f64::powi(2.0, power)
+    }
+}
+
 /// A pseudo-random number in [-1, 1) for an element of an array.
 #[inline(always)]
 fn hashed(seed: u64, array: u32, element: usize) -> f32 {
@@ -246,6 +326,35 @@ mod tests {
             .count();
         assert_eq!(differ, fresh.len());
         assert!((FRESH - 5..=FRESH).contains(&differ), "{differ}");
+    }
+
+    #[test]
+    fn scaled_inputs_are_tiny_or_a_few_are_huge() {
+        let values = Uniform::new(Seed::Key(KEY), 2, 10_000).from(0, 10_000);
+        let scaled = |scale, len: usize| {
+            let among = Scale(scale).among(len);
+            let own = values[..len].iter().map(|value| among(*value).abs());
+            own.collect::<Vec<f32>>()
+        };
+        let count = |of: &[f32], is: fn(f32) -> bool| -> usize {
+            of.iter().filter(|value| is(**value)).count()
+        };
+        assert_eq!(count(&scaled(-40, 10_000), |value| value > 1e-12), 0);
+        for len in [100, 10_000] {
+            let some = scaled(40, len);
+            let (huge, tiny) = (
+                count(&some, |value| value > 1e6),
+                count(&some, |value| value < 1e-9),
+            );
+            assert!(
+                (3..30).contains(&huge) && (3..30).contains(&tiny),
+                "{huge} {tiny}"
+            );
+        }
+        assert_eq!(
+            scaled(0, 10_000),
+            values.iter().map(|value| value.abs()).collect::<Vec<_>>()
+        );
     }
 
     #[test]

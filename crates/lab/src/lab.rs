@@ -144,6 +144,12 @@ impl Lab {
         Some(parameters.find(|parameter| parameter.is_steps)?.name)
     }
 
+    /// The parameter that random inputs are scaled by, if the lab has one.
+    pub fn scale_parameter(&self) -> Option<&'static str> {
+        let mut parameters = self.parameters.iter();
+        Some(parameters.find(|parameter| parameter.is_scale)?.name)
+    }
+
     /// The variant that computes where none is named: that marked [`Variant::usual`], or else the
     /// first. None in a copy of the course without solutions.
     pub fn usual(&self) -> Option<&Variant> {

@@ -53,7 +53,7 @@ pub use convergence::{By, Convergence, Stop};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, Series, boxed, find_lab, find_variant, numbered};
-pub use params::{CaseError, CaseParams, Parameter, Values};
+pub use params::{CaseError, CaseParams, MAX_SCALE, Parameter, Values};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use running::{
     Chunks, Converge, Converging, Film, FromFile, Last, Receiving, Running, Shown, Together,

@@ -22,9 +22,25 @@ pub struct Parameter {
     pub default: &'static str,
     /// Whether it is the number of timesteps.
     pub is_steps: bool,
+    /// Whether it is [`Parameter::SCALE`].
+    pub is_scale: bool,
 }
 
+/// The greatest magnitude of [`Parameter::SCALE`]: between 1e-18 and 1e18, so that products of
+/// `f32` and sums of many steps stay in their range.
+pub const MAX_SCALE: i32 = 60;
+
 impl Parameter {
+    /// The power of two that all random inputs are multiplied by, or a few. A lab has one at most.
+    pub const SCALE: Parameter = Parameter {
+        is_scale: true,
+        ..Parameter::new(
+            "scale",
+            "below 0, random inputs are multiplied by 2^scale; above, a few are, and a few by 2^-scale",
+            "0",
+        )
+    };
+
     /// A parameter with this name, one-line summary and default.
     pub const fn new(
         name: &'static str,
@@ -36,6 +52,7 @@ impl Parameter {
             summary,
             default,
             is_steps: false,
+            is_scale: false,
         }
     }
 
@@ -241,6 +258,21 @@ impl<'p> Values<'p> {
         })
     }
 
+    /// The value of [`Parameter::SCALE`].
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for a magnitude above [`MAX_SCALE`].
+    pub fn scale(&self) -> Result<i32, CaseError> {
+        let Parameter { name, .. } = Parameter::SCALE;
+        let scale: i32 = self.get(name)?;
+        if scale.unsigned_abs() <= MAX_SCALE.unsigned_abs() {
+            return Ok(scale);
+        }
+        let reason = format!("write a whole number from -{MAX_SCALE} to {MAX_SCALE}");
+        Err(CaseError::invalid(name, scale, reason))
+    }
+
     /// A seed. One that is a number is read as an `N`.
     ///
     /// # Errors
@@ -281,6 +313,7 @@ impl<'p> Values<'p> {
 fn value_range<T>() -> Option<&'static str> {
     Some(match std::any::type_name::<T>() {
         "u32" => "a whole number from 0 to 4294967295",
+        "i32" => "a whole number",
         "u64" | "usize" => "a whole number from 0 to 2^64 - 1",
         "f32" | "f64" => "a number",
         _ => return None,

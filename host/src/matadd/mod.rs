@@ -15,7 +15,7 @@ use kernels_gpu::random::value;
 
 use crate::fill::{filled, reserved};
 use crate::kernels::kernels_of;
-use crate::random;
+use crate::random::{self, Scale};
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
 use lab::{
@@ -52,6 +52,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("n_x", "elements of a row, at least 1", "4096"),
     Parameter::new("n_y", "rows, 1 to 500000", "4096"),
     Parameter::new("seed", "seed of the random matrices, 0 to 2^32 - 1", "1"),
+    Parameter::SCALE,
 ];
 
 /// The rows that a grid of 65535 blocks along y covers, with eight rows per block, rounded down.
@@ -67,6 +68,7 @@ pub struct MatAdd {
     n_x: u32,
     n_y: u32,
     seed: Seed,
+    scale: Scale,
 }
 
 impl MatAdd {
@@ -94,7 +96,18 @@ impl MatAdd {
             return Err(CaseError::invalid("n_x * n_y", extents, reason));
         }
         let seed = Seed::Number(seed.into());
-        Ok(MatAdd { n_x, n_y, seed })
+        let scale = Scale::default();
+        Ok(MatAdd {
+            n_x,
+            n_y,
+            seed,
+            scale,
+        })
+    }
+
+    /// Scales the elements.
+    fn with_scale(self, scale: Scale) -> MatAdd {
+        MatAdd { scale, ..self }
     }
 
     /// Takes the elements from another seed.
@@ -124,6 +137,8 @@ impl MatAdd {
             let seed = (seed as u32).wrapping_mul(2).wrapping_add(number);
             value(i, seed.wrapping_mul(0x9e37_79b9))
         };
+        let scaled = self.scale.among(self.elements());
+        let element = |bits| scaled(element(bits));
         random::array(self.seed, number, self.elements(), hashed, element)
     }
 }
@@ -157,13 +172,15 @@ fn sum(a: &[f32], b: &[f32], cpu: Cpu) -> Result<Vec<f32>, BufferError> {
 
 impl std::fmt::Display for MatAdd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}x{}", self.n_x, self.n_y)
+        write!(f, "{}x{}", self.n_x, self.n_y)?;
+        self.scale.fmt(f)
     }
 }
 
 fn from_values(values: &Values<'_>) -> Result<MatAdd, CaseError> {
     let case = MatAdd::new(values.get("n_x")?, values.get("n_y")?, 1)?;
-    Ok(case.with_seed(values.seed::<u32>("seed")?))
+    let case = case.with_seed(values.seed::<u32>("seed")?);
+    Ok(case.with_scale(Scale::of_case(values)?))
 }
 
 fn small() -> Vec<MatAdd> {

@@ -7,6 +7,7 @@ use super::converge::{to_tolerance, to_tolerance_on_cpu};
 use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
 use crate::kernels::kernels_of;
+use crate::random::Scale;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
@@ -77,6 +78,7 @@ const PARAMETERS: &[Parameter] = &[
         "seed of random start values instead of t0, or `none`",
         "none",
     ),
+    Parameter::SCALE,
 ];
 
 fn valid(n: u32, iterations: u32, start: Start) -> Poisson {
@@ -94,7 +96,8 @@ fn from_values(values: &Values<'_>) -> Result<Poisson, CaseError> {
         }
         Some(seed) => Start::Random { seed },
     };
-    Poisson::new(values.get("n")?, iterations)?.with_start(start)
+    let problem = Poisson::new(values.get("n")?, iterations)?.with_start(start)?;
+    Ok(problem.with_scale(Scale::of_case(values)?))
 }
 
 fn small() -> Vec<Poisson> {

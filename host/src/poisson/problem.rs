@@ -4,7 +4,7 @@ use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
 
 use crate::fill::zeros;
-use crate::random::{Stream, unit_f64};
+use crate::random::{Scale, Stream, unit_f64};
 use device::buffer::BufferError;
 use lab::{CaseError, Seed};
 
@@ -26,6 +26,7 @@ pub struct Poisson {
     n: u32,
     iterations: u32,
     start: Start,
+    scale: Scale,
 }
 
 const LARGEST_START: f64 = 1e9;
@@ -56,6 +57,7 @@ impl Poisson {
             n,
             iterations,
             start: Start::Uniform(0.0),
+            scale: Scale::default(),
         })
     }
 
@@ -71,6 +73,11 @@ impl Poisson {
             ),
             _ => Ok(Poisson { start, ..self }),
         }
+    }
+
+    /// Scales random initial values.
+    pub(crate) fn with_scale(self, scale: Scale) -> Poisson {
+        Poisson { scale, ..self }
     }
 
     /// Sets the number of iterations.
@@ -129,6 +136,7 @@ impl Poisson {
             }
         };
         let n = self.n as usize;
+        let scaled = self.scale.among(self.points());
         match self.start {
             Start::Uniform(t0) => {
                 let rows = u.par_chunks_exact_mut(n).enumerate();
@@ -139,7 +147,9 @@ impl Poisson {
             } => {
                 let mut random = fastrand::Rng::with_seed(seed);
                 let rows = u.chunks_exact_mut(n).enumerate();
-                rows.for_each(|(row, values)| fill(row, values, &mut || 20.0 * random.f64()));
+                rows.for_each(|(row, values)| {
+                    fill(row, values, &mut || scaled(20.0 * random.f64()));
+                });
             }
             Start::Random {
                 seed: Seed::Key(key),
@@ -148,7 +158,8 @@ impl Poisson {
                 let rows = u.par_chunks_exact_mut(n).enumerate();
                 rows.for_each(|(row, values)| {
                     let mut inside = vec![0.0; n];
-                    stream.fill_from(row * n, &mut inside, |bits| 20.0 * unit_f64(bits));
+                    let element = |bits| scaled(20.0 * unit_f64(bits));
+                    stream.fill_from(row * n, &mut inside, element);
                     let mut inside = inside.into_iter();
                     fill(row, values, &mut || inside.next().unwrap_or(0.0));
                 });
@@ -166,6 +177,7 @@ impl std::fmt::Display for Poisson {
             Start::Uniform(0.0) => Ok(()),
             Start::Uniform(t0) => write!(f, ", t0 = {t0}"),
             Start::Random { .. } => write!(f, ", random"),
-        }
+        }?;
+        self.scale.fmt(f)
     }
 }

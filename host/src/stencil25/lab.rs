@@ -10,6 +10,7 @@ use super::problem::{Fields, Stencil25};
 use super::reference::advance;
 use crate::arrays::{taken, wide};
 use crate::kernels::kernels_of;
+use crate::random::Scale;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
@@ -121,6 +122,7 @@ const PARAMETERS: &[Parameter] = &[
         "random",
     ),
     Parameter::new("seed", "seed of a random start, 0 to 2^64 - 1", "1"),
+    Parameter::SCALE,
 ];
 
 /// The large cases, with timesteps that take some hundredths of a second on a GPU. They are few
@@ -162,7 +164,8 @@ fn of_model(values: &Values<'_>, model: Model) -> Result<Stencil25, CaseError> {
         .with_medium(model, spacing, dt)?
         .with_source(source)?
         .with_first_step(values.get("first_step")?)
-        .with_start(start))
+        .with_start(start)
+        .with_scale(Scale::of_case(values)?))
 }
 
 fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {

@@ -5,6 +5,7 @@ use kernels_gpu::stencil25::{Coefficients, Grid};
 use super::model::{self, Absorption, Array, Model, first_point, for_rows};
 use crate::arrays::named_arrays;
 use crate::fill::zeros;
+use crate::random::Scale;
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
 use lab::{CaseError, Seed};
@@ -35,6 +36,7 @@ pub struct Stencil25 {
     source: Option<Ricker>,
     source_point: [u32; 3],
     start: Start,
+    scale: Scale,
 }
 
 /// The default grid spacing, in metres.
@@ -116,6 +118,7 @@ impl Stencil25 {
             source: Some(DEFAULT_SOURCE),
             source_point: [n_x / 2, n_y / 2, (n_z / 4).max(shell)],
             start: Start::Rest,
+            scale: Scale::default(),
         };
         problem.with_medium(Model::LAYERS, [DEFAULT_SPACING_M; 3], None)
     }
@@ -207,6 +210,11 @@ impl Stencil25 {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Stencil25 {
         Stencil25 { start, ..self }
+    }
+
+    /// Scales random initial values.
+    pub(crate) fn with_scale(self, scale: Scale) -> Stencil25 {
+        Stencil25 { scale, ..self }
     }
 
     /// Starts from random fields of this seed.
@@ -358,10 +366,14 @@ impl Stencil25 {
             }
             Start::Random { seed } => {
                 let points = grid.points() as usize;
+                let scaled = self.scale.among(points);
                 for (array, field) in [(Array::U, &mut fields.u), (Array::V, &mut fields.v)] {
                     let uniform = array.of(seed, points);
                     for_rows(grid, field, |at, row| {
-                        row.copy_from_slice(&uniform.from(first_point(grid, at), row.len()));
+                        let numbers = uniform.from(first_point(grid, at), row.len());
+                        for (value, number) in row.iter_mut().zip(numbers) {
+                            *value = scaled(number);
+                        }
                     });
                 }
                 let inner = grid.inner(self.shell);
@@ -371,7 +383,7 @@ impl Stencil25 {
                     let numbers = uniform.from(first_point(grid, [x, y]), row.len());
                     for ((z, value), number) in (0..).zip(row).zip(numbers) {
                         if !inner.contains(x, y, z) {
-                            *value = size * number;
+                            *value = scaled(size * number);
                         }
                     }
                 });
@@ -409,9 +421,12 @@ impl std::fmt::Display for Stencil25 {
             write!(f, ", {}", self.model.name())?;
         }
         match self.source {
-            None => write!(f, ", no source"),
-            Some(source) if source != DEFAULT_SOURCE => write!(f, ", {} Hz", source.frequency_hz),
-            Some(_) => Ok(()),
+            None => write!(f, ", no source")?,
+            Some(source) if source != DEFAULT_SOURCE => {
+                write!(f, ", {} Hz", source.frequency_hz)?;
+            }
+            Some(_) => {}
         }
+        self.scale.fmt(f)
     }
 }

@@ -10,6 +10,7 @@ use super::reference::{advance, advance_fused};
 use crate::arrays::{taken, wide};
 use crate::fill::copied;
 use crate::kernels::kernels_of;
+use crate::random::Scale;
 use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
 use lab::{
@@ -82,6 +83,7 @@ const PARAMETERS: &[Parameter] = &[
         "seed of the random initial fields, or `rest` for zeros",
         "1",
     ),
+    Parameter::SCALE,
 ];
 
 fn valid(n_x: u32, n_y: u32, steps: u32, scene: &str, k: f32) -> Wave2d {
@@ -100,7 +102,8 @@ fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
         Wave2d::new(values.get("n_x")?, values.get("n_y")?, steps, &scene)?
             .with_first_step(values.get("first_step")?)
             .with_k(values.get("k")?)?
-            .with_start(start),
+            .with_start(start)
+            .with_scale(Scale::of_case(values)?),
     )
 }
 

@@ -4,7 +4,7 @@ use kernels_gpu::wave2d::{AnyScene, Domain};
 
 use crate::arrays::named_arrays;
 use crate::fill::zeros;
-use crate::random::{Stream, uniform_f32};
+use crate::random::{Scale, Stream, uniform_f32};
 use device::buffer::BufferError;
 use lab::{CaseError, Seed};
 
@@ -42,6 +42,7 @@ pub struct Wave2d {
     scene: u32,
     k: f32,
     start: Start,
+    scale: Scale,
 }
 
 const MAX_CELLS_ALONG_AN_AXIS: u32 = 500_000;
@@ -91,6 +92,7 @@ impl Wave2d {
             scene: number as u32,
             k: 0.25,
             start: Start::Rest,
+            scale: Scale::default(),
         })
     }
 
@@ -117,6 +119,11 @@ impl Wave2d {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave2d {
         Wave2d { start, ..self }
+    }
+
+    /// Scales random initial values.
+    pub(crate) fn with_scale(self, scale: Scale) -> Wave2d {
+        Wave2d { scale, ..self }
     }
 
     /// Starts from random fields of this seed.
@@ -187,6 +194,7 @@ impl Wave2d {
             u0: zeros(self.cells())?,
             u1: zeros(self.cells())?,
         };
+        let scaled = self.scale.among(self.cells());
         match self.start {
             Start::Rest => {}
             Start::Random {
@@ -194,14 +202,15 @@ impl Wave2d {
             } => {
                 let mut random = fastrand::Rng::with_seed(seed);
                 for value in fields.u0.iter_mut().chain(&mut fields.u1) {
-                    *value = 2.0 * random.f32() - 1.0;
+                    *value = scaled(2.0 * random.f32() - 1.0);
                 }
             }
             Start::Random {
                 seed: Seed::Key(key),
             } => {
                 for (array, field) in (0..).zip([&mut fields.u0, &mut fields.u1]) {
-                    Stream::new(key, array, self.cells()).fill(field, uniform_f32);
+                    let element = |bits| scaled(uniform_f32(bits));
+                    Stream::new(key, array, self.cells()).fill(field, element);
                 }
             }
         }
@@ -223,6 +232,6 @@ impl std::fmt::Display for Wave2d {
         if self.k != 0.25 {
             write!(f, ", k = {}", self.k)?;
         }
-        Ok(())
+        self.scale.fmt(f)
     }
 }

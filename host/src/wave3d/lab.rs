@@ -11,6 +11,7 @@ use super::reference::{advance, oracle};
 use crate::arrays::taken;
 use crate::fill::copied;
 use crate::kernels::kernels_of;
+use crate::random::Scale;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements};
 use device::error::Error;
@@ -93,6 +94,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::new("start", "initial fields: random, pulse or rest", "random"),
     Parameter::new("seed", "seed of random initial fields, 0 to 2^64 - 1", "1"),
+    Parameter::SCALE,
 ];
 
 /// The shapes of the large cases.
@@ -133,7 +135,8 @@ fn from_values(values: &Values<'_>) -> Result<Wave3d, CaseError> {
         .with_damping(values.get("damping")?)?
         .with_source(source)?
         .with_first_step(values.get("first_step")?)
-        .with_start(start))
+        .with_start(start)
+        .with_scale(Scale::of_case(values)?))
 }
 
 fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {

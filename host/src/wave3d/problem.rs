@@ -7,7 +7,7 @@ use kernels_gpu::wave3d::update::Scheme;
 use super::medium::{Coefficients, Model};
 use crate::arrays::named_arrays;
 use crate::fill::zeros;
-use crate::random::{Stream, unit_f64};
+use crate::random::{Scale, Stream, unit_f64};
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
 use lab::{CaseError, Seed};
@@ -35,6 +35,7 @@ pub struct Wave3d {
     damping: f64,
     source: Option<Ricker>,
     start: Start,
+    scale: Scale,
 }
 
 /// The default grid spacing, in metres.
@@ -97,6 +98,7 @@ impl Wave3d {
             damping: DEFAULT_DAMPING,
             source: Some(DEFAULT_SOURCE),
             start: Start::Rest,
+            scale: Scale::default(),
         })
     }
 
@@ -165,6 +167,11 @@ impl Wave3d {
     /// Starts from these fields.
     pub fn with_start(self, start: Start) -> Wave3d {
         Wave3d { start, ..self }
+    }
+
+    /// Scales random initial values.
+    pub(crate) fn with_scale(self, scale: Scale) -> Wave3d {
+        Wave3d { scale, ..self }
     }
 
     /// Starts from random fields of this seed.
@@ -271,6 +278,7 @@ impl Wave3d {
             u_prev: zeros(self.sites())?,
             u: zeros(self.sites())?,
         };
+        let scaled = self.scale.among(self.sites());
         match self.start {
             Start::Rest => {}
             Start::Pulse => {
@@ -282,14 +290,14 @@ impl Wave3d {
             } => {
                 let mut random = fastrand::Rng::with_seed(seed);
                 for value in fields.u_prev.iter_mut().chain(&mut fields.u) {
-                    *value = 2.0 * random.f64() - 1.0;
+                    *value = scaled(2.0 * random.f64() - 1.0);
                 }
             }
             Start::Random {
                 seed: Seed::Key(key),
             } => {
                 for (array, field) in (0..).zip([&mut fields.u_prev, &mut fields.u]) {
-                    let uniform = |bits| 2.0 * unit_f64(bits) - 1.0;
+                    let uniform = |bits| scaled(2.0 * unit_f64(bits) - 1.0);
                     Stream::new(key, array, self.sites()).fill(field, uniform);
                 }
             }
@@ -342,9 +350,12 @@ impl std::fmt::Display for Wave3d {
             write!(f, ", damping = {}", self.damping)?;
         }
         match self.source {
-            None => write!(f, ", no source"),
-            Some(source) if source != DEFAULT_SOURCE => write!(f, ", {} Hz", source.frequency_hz),
-            Some(_) => Ok(()),
+            None => write!(f, ", no source")?,
+            Some(source) if source != DEFAULT_SOURCE => {
+                write!(f, ", {} Hz", source.frequency_hz)?;
+            }
+            Some(_) => {}
         }
+        self.scale.fmt(f)
     }
 }
