@@ -314,7 +314,7 @@ impl Checker<'_> {
         }
         // A fifth of the draws, at least, so that a thousand of them always have one.
         const TRIED: u64 = 100;
-        let fits = |draw: &u64| spec.drawn_within(lab, *draw, 1).is_some();
+        let fits = |draw: &u64| spec.drawn_within(lab, *draw, &[], 1).is_some();
         let allowed = (1..=TRIED).filter(fits).count() as u64;
         if 5 * allowed < TRIED {
             let message = format!(

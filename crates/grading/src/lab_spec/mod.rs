@@ -12,6 +12,7 @@ mod file;
 mod hints;
 #[cfg(test)]
 mod shares;
+mod strata;
 #[cfg(test)]
 mod tests;
 
@@ -230,16 +231,6 @@ impl LabSpec {
             source,
         })?;
         LabSpec::parse(&text, &path.display().to_string())
-    }
-
-    /// The file with the parameters that follow from this number, where some are drawn.
-    pub fn drawn(&self, draw: u64) -> LabSpec {
-        let cases = self.cases.iter();
-        LabSpec {
-            cases: cases.map(|spec| spec.drawn(self.lab, draw)).collect(),
-            draw: self.draws().then_some(draw),
-            ..self.clone()
-        }
     }
 
     /// The lab file without hidden cases, as students have it.

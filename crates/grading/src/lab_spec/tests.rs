@@ -130,6 +130,55 @@ fn every_seed_gives_other_inputs_and_outputs() {
     }
 }
 
+/// A kernel that reads inputs cannot compute others from them: each of a key's 256 bits makes other
+/// ones, so that no lab folds its key into a number that can be tried out.
+#[test]
+fn every_bit_of_a_key_gives_other_inputs() {
+    for (name, ..) in embedded_files() {
+        let lab_spec = embedded(name).unwrap();
+        let small = &lab_spec.cases[0];
+        let inputs = |key: [u8; 32]| {
+            let case = small.with_seed(lab_spec.lab, Seed::Key(key)).unwrap();
+            format!("{:?}", case.inputs().unwrap())
+        };
+        let mut seen = HashSet::from([inputs([0; 32])]);
+        for bit in 0..256 {
+            let mut key = [0; 32];
+            key[bit / 8] = 1 << (bit % 8);
+            assert!(seen.insert(inputs(key)), "{name}: bit {bit}");
+        }
+    }
+}
+
+/// Nothing overflows, at any scale that is drawn: a right program would lose the case.
+#[test]
+fn scaled_cases_have_finite_results() {
+    for (name, ..) in embedded_files() {
+        let lab_spec = embedded(name).unwrap();
+        for draw in 0..6 {
+            for spec in &lab_spec.drawn(draw).cases {
+                let mut spec = spec.clone();
+                if spec.group == Group::Large || spec.params.get("scale").is_none() {
+                    continue;
+                }
+                for scale in [lab::MAX_SCALE, -lab::MAX_SCALE] {
+                    spec.params.set("scale", scale);
+                    let case = spec.with_seed(lab_spec.lab, Seed::Key([7; 32])).unwrap();
+                    let inputs = case.inputs().unwrap();
+                    let outputs = case.reference_from(
+                        &inputs,
+                        lab::Cpu::Parallel,
+                        &terminal::progress::NoProgress,
+                    );
+                    let outputs = outputs.unwrap();
+                    let checked = device::check::Expected::exact(outputs.clone()).check(&outputs);
+                    assert!(checked.is_ok(), "{name} {spec:?}: {checked:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_no_toml() {
     insta::assert_snapshot!(refused("points = 40", "points = "), @"lab.toml:25: string values must be quoted, expected literal string");
