@@ -1,10 +1,10 @@
 //! How often a grade meets what programs are wrong at: simulated draws of the labs' own files, as
-//! the page on points states them. With `BLESS=1` the page is written.
+//! the page on ranges states them. With `BLESS=1` the page is written.
 
 use std::fmt::Write;
 
 use super::draw::{Range, TILES};
-use super::{CaseSpec, LabSpec, embedded, embedded_files};
+use super::{CaseSpec, Group, LabSpec, embedded, embedded_files};
 
 /// Draws of each lab.
 const DRAWS: u64 = 1000;
@@ -52,6 +52,39 @@ impl Drawn {
             let is_beside = |tile: &u64| *n >= tile - 1 && (n + 1) % tile <= 2;
             TILES.iter().any(is_beside)
         })
+    }
+
+    /// Whether each extent is a multiple of a warp's lanes: plain blocks fit without a rest.
+    fn has_whole_warps(&self) -> bool {
+        let extents = self.extents();
+        extents.iter().all(|n| *n > 0 && n % 32 == 0)
+    }
+
+    fn elements(&self) -> u64 {
+        let extents = self.extents();
+        // Lab poisson's one extent is that of each axis of a cube.
+        let axes = if extents.len() == 1 && self.lab.name == "poisson" {
+            3
+        } else {
+            1
+        };
+        extents.iter().product::<u64>().pow(axes)
+    }
+
+    fn scale(&self) -> i32 {
+        let name = self.lab.scale_parameter().unwrap_or_default();
+        let scale = self.spec.params.get(name);
+        scale.map_or(0, |scale| scale.parse().unwrap())
+    }
+
+    fn k(&self) -> f64 {
+        let k = self.spec.params.get("k");
+        k.map_or(0.25, |k| k.parse().unwrap())
+    }
+
+    /// Whether the number of a timestep goes beyond 32 bits.
+    fn wraps(&self) -> bool {
+        self.number("first_step").unwrap_or(0) + self.steps() > 1 << 32
     }
 
     fn has_equal_extents(&self) -> bool {
@@ -102,9 +135,45 @@ const PROPERTIES: &[Property] = &[
         has: Drawn::is_beyond_a_block,
     },
     Property {
+        name: "all extents multiples of 32",
+        applies: |lab, _| lab.extents.len() > 1,
+        least: 40,
+        has: Drawn::has_whole_warps,
+    },
+    Property {
+        name: "an extent that is a multiple of 128",
+        applies: |_, _| true,
+        least: 85,
+        has: |drawn| drawn.extents().iter().any(|n| *n > 0 && n % 128 == 0),
+    },
+    Property {
+        name: "an extent that is a power of two",
+        applies: |_, _| true,
+        least: 60,
+        has: |drawn| drawn.extents().iter().any(|n| n.is_power_of_two()),
+    },
+    Property {
+        name: "over 800,000 elements",
+        applies: |_, _| true,
+        least: 99,
+        has: |drawn| drawn.elements() > 800_000,
+    },
+    Property {
+        name: "inputs of over a thousand million",
+        applies: |lab, _| lab.scale_parameter().is_some(),
+        least: 100,
+        has: |drawn| drawn.scale() >= 30,
+    },
+    Property {
+        name: "inputs of less than a thousand millionth",
+        applies: |lab, _| lab.scale_parameter().is_some(),
+        least: 100,
+        has: |drawn| drawn.scale() <= -30,
+    },
+    Property {
         name: "equal extents",
         applies: |lab, _| lab.extents.len() > 1,
-        least: 20,
+        least: 40,
         has: Drawn::has_equal_extents,
     },
     Property {
@@ -120,6 +189,14 @@ const PROPERTIES: &[Property] = &[
         has: |drawn| drawn.steps() > 200,
     },
     Property {
+        name: "over 200 steps beyond 100 elements along an axis",
+        applies: |lab, spec| {
+            has_steps(lab, spec) && reaches(spec, lab.steps_parameter().unwrap(), 1000)
+        },
+        least: 99,
+        has: |drawn| drawn.steps() > 200 && drawn.extents().iter().any(|n| *n > 100),
+    },
+    Property {
         name: "over 25 steps with several blocks along each axis",
         applies: has_steps,
         least: 100,
@@ -132,19 +209,22 @@ const PROPERTIES: &[Property] = &[
         has: |drawn| drawn.number("first_step").unwrap_or(0) > LATE,
     },
     Property {
-        name: "`k` at or beside an end of its range",
+        name: "a timestep's number that goes on at 0 after 2^32 - 1",
+        applies: |_, spec| reaches(spec, "first_step", LATE),
+        least: 50,
+        has: Drawn::wraps,
+    },
+    Property {
+        name: "`k` at an end of its range",
         applies: |_, spec| reaches(spec, "k", 0),
-        least: 60,
-        has: |drawn| {
-            let k: f64 = drawn
-                .spec
-                .params
-                .get("k")
-                .unwrap_or("0.25")
-                .parse()
-                .unwrap();
-            k <= 0.0505 || k >= 0.4995
-        },
+        least: 99,
+        has: |drawn| drawn.k() == 0.0001 || drawn.k() == 0.5,
+    },
+    Property {
+        name: "`k` below 0.05",
+        applies: |_, spec| reaches(spec, "k", 0),
+        least: 99,
+        has: |drawn| drawn.k() < 0.05,
     },
     Property {
         name: "more than 65,535 rows",
@@ -160,32 +240,70 @@ const PROPERTIES: &[Property] = &[
     },
 ];
 
-/// The share of a lab's grades with this property in some drawn case, in percent.
-fn share(name: &str, property: &Property) -> u64 {
+/// The drawn cases of simulated grades.
+fn grades(name: &str) -> Vec<Vec<Drawn>> {
     let lab = host::find_lab(name).unwrap();
     let lab_spec = embedded(name).unwrap();
-    let meets = |draw: &u64| {
-        let drawn = lab_spec.drawn(*draw);
-        let mut cases = drawn.cases.into_iter();
-        cases.any(|spec| spec.ranges.is_some() && (property.has)(&Drawn { lab, spec }))
+    let of_grade = |draw| {
+        let cases = lab_spec.drawn(draw).cases.into_iter();
+        let drawn = cases.filter(|spec| spec.ranges.is_some());
+        drawn.map(|spec| Drawn { lab, spec }).collect()
     };
-    (0..DRAWS).filter(meets).count() as u64 * 100 / DRAWS
+    (0..DRAWS).map(of_grade).collect()
+}
+
+/// How far the cases of the labs' files go that have points without a GPU.
+fn reach() -> String {
+    let mut table = String::from(
+        "| lab | greatest extents | steps | updates of a case |\n|---|---|---:|---:|\n",
+    );
+    for (name, ..) in embedded_files() {
+        let lab = host::find_lab(name).unwrap();
+        let cases = embedded(name).unwrap().cases.iter();
+        let cases: Vec<&CaseSpec> = cases.filter(|spec| spec.group != Group::Large).collect();
+        let greatest = |parameter: &str| -> u64 {
+            let of_case = |spec: &&CaseSpec| {
+                let mut ranges = spec.ranges.iter().flat_map(|ranges| &ranges.of);
+                match ranges.find(|(of, _)| of == parameter) {
+                    Some((_, Range::Whole { to, .. })) => Some(*to),
+                    _ => spec.params.get(parameter)?.parse().ok(),
+                }
+            };
+            cases.iter().filter_map(of_case).max().unwrap_or(0)
+        };
+        let extents = lab.extents.iter();
+        let extents: Vec<String> = extents
+            .map(|extent| format!("`{extent}` {}", greatest(extent)))
+            .collect();
+        let steps = lab.steps_parameter().map(greatest);
+        let steps = steps.map_or(String::new(), |steps| steps.to_string());
+        let ranges = cases.iter().filter_map(|spec| spec.ranges.as_ref());
+        let updates = ranges.map(|ranges| ranges.most_updates).max().unwrap();
+        let _ = writeln!(
+            table,
+            "| {name} | {} | {steps} | {updates} |",
+            extents.join(", ")
+        );
+    }
+    table
 }
 
 #[test]
 fn grades_reach_where_programs_are_wrong() {
     let labs: Vec<&str> = embedded_files().map(|(lab, ..)| lab).collect();
+    let drawn: Vec<_> = labs.iter().map(|lab| grades(lab)).collect();
     let mut table = format!("| share of grades in % | {} |\n", labs.join(" | "));
     let _ = writeln!(table, "|---|{}", "---:|".repeat(labs.len()));
     let mut rare = Vec::new();
     for property in PROPERTIES {
         let _ = write!(table, "| {} |", property.name);
-        for lab in &labs {
+        for (lab, grades) in labs.iter().zip(&drawn) {
             if !(property.applies)(host::find_lab(lab).unwrap(), embedded(lab).unwrap()) {
                 table += " |";
                 continue;
             }
-            let share = share(lab, property);
+            let meets = |grade: &&Vec<Drawn>| grade.iter().any(property.has);
+            let share = grades.iter().filter(meets).count() as u64 * 100 / DRAWS;
             let (name, least) = (property.name, property.least);
             if share < least {
                 rare.push(format!(
@@ -196,19 +314,25 @@ fn grades_reach_where_programs_are_wrong() {
         }
         table += "\n";
     }
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/teach/points.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/teach/ranges.md");
     let page = std::fs::read_to_string(file).unwrap();
-    let begin = page
-        .find("| share of grades")
-        .expect("the page has the table");
-    let end = begin + page[begin..].find("\n\n").expect("a line after it") + 1;
+    let made = with_table(&with_table(&page, &table), &reach());
     if std::env::var_os("BLESS").is_some() {
-        let page = format!("{}{table}{}", &page[..begin], &page[end..]);
-        std::fs::write(file, page).unwrap();
+        std::fs::write(file, made).unwrap();
     } else {
-        assert_eq!(&page[begin..end], table, "run this test with BLESS=1");
+        assert_eq!(page, made, "run this test with BLESS=1");
     }
     assert!(rare.is_empty(), "{rare:#?}");
+}
+
+/// The page with this table instead of the one that begins with the same words.
+fn with_table(page: &str, table: &str) -> String {
+    let (head, _) = table.split_once('\n').unwrap();
+    let words = head.split(" | ").next().unwrap();
+    let words = if words == "| lab" { head } else { words };
+    let begin = page.find(words).expect("the page has the table");
+    let end = begin + page[begin..].find("\n\n").expect("a line after it") + 1;
+    format!("{}{table}{}", &page[..begin], &page[end..])
 }
 
 /// Of all drawn extents about half are favoured, and half are as they come.
