@@ -80,5 +80,5 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_x=2147483648", "n_y=2"]), @"parameter `n_x * n_y` = `2147483648 * 2`: a matrix has at most 2147483647 elements");
     insta::assert_snapshot!(refusal(&["n_x=-1"]), @"parameter `n_x` = `-1`: write a whole number from 0 to 4294967295: elements of a row, at least 1");
     insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: write a whole number from 0 to 4294967295: seed of the random matrices, 0 to 2^32 - 1");
-    insta::assert_snapshot!(refusal(&["block=32x32"]), @"unknown parameter `block`; there are: n_x, n_y, seed");
+    insta::assert_snapshot!(refusal(&["block=32x32"]), @"unknown parameter `block`; there are: n_x, n_y, seed, scale");
 }

@@ -250,7 +250,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["t0=-inf"]), @"parameter `t0` = `-inf`: a number of at most 1e9 in magnitude");
     insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: a number from 0 to 2^64 - 1, or `none`");
     insta::assert_snapshot!(refusal(&["seed=1", "t0=3"]), @"parameter `seed` = `1`: start values are either random or t0: leave one of the two out");
-    insta::assert_snapshot!(refusal(&["N=3"]), @"unknown parameter `N`; there are: n, iterations, t0, seed");
+    insta::assert_snapshot!(refusal(&["N=3"]), @"unknown parameter `N`; there are: n, iterations, t0, seed, scale");
 }
 proptest! {
     /// An average is between its values, and the source only adds.

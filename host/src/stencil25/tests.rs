@@ -498,7 +498,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["start=still"]), @"unknown start `still`; there are: random, pulse, rest");
     insta::assert_snapshot!(refusal(&["model=layer"]), @"unknown model `layer`; did you mean `layers`?");
     insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: write a whole number from 0 to 2^64 - 1: seed of a random start, 0 to 2^64 - 1");
-    insta::assert_snapshot!(refusal(&["shape=3"]), @"unknown parameter `shape`; there are: n_x, n_y, n_z, steps, first_step, dx, dy, dz, dt, shell, model, source, frequency, start, seed");
+    insta::assert_snapshot!(refusal(&["shape=3"]), @"unknown parameter `shape`; there are: n_x, n_y, n_z, steps, first_step, dx, dy, dz, dt, shell, model, source, frequency, start, seed, scale");
 }
 #[test]
 fn a_given_model_has_a_speed_for_each_point() {
