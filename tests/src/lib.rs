@@ -29,6 +29,7 @@
 //! ```
 
 pub mod differential;
+pub mod mutants;
 pub mod submissions;
 
 pub use harness::cli::main as harness_main;
