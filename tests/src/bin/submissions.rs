@@ -7,6 +7,8 @@
 //! submissions one-verdict DIR [TIMES]       grades racy ones by 1, 2 and 8 threads
 //! submissions grade-class DIR               grades a class of 40 made of it, half of them hostile
 //! submissions fuzz DIR SECONDS [SEED]       grades changed bundles: each gets a report
+//! submissions mutants COUNT SEED [PROGRAM..]
+//!                                           grades right programs with a mistake each
 //! ```
 //!
 //! A name is that of a submission, or of a file of `hostile` and `honest` without `.toml`. They are
@@ -14,6 +16,7 @@
 //!
 //! Everything else is the harness's own command line.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,6 +24,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use course_tests::mutants::{Fate, Programs};
 use course_tests::submissions::{
     Class, Corpus, Fuzz, Grader, Packing, Submission, has_one_verdict, is_perfect, summary,
 };
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
         ["grade-class", folder] => grade_class(Path::new(folder)),
         ["fuzz", folder, seconds] => fuzz(Path::new(folder), seconds, "1"),
         ["fuzz", folder, seconds, seed] => fuzz(Path::new(folder), seconds, seed),
+        ["mutants", count, seed, ref programs @ ..] => mutants(count, seed, programs),
         _ => return course_tests::harness_main(),
     };
     done.unwrap_or_else(|error| {
@@ -216,6 +221,40 @@ fn grade_class(folder: &Path) -> Result<ExitCode, String> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Grades right programs with one mistake each, chosen by the seed, and lists those that keep all
+/// points.
+fn mutants(count: &str, seed: &str, programs: &[&str]) -> Result<ExitCode, String> {
+    let (count, seed): (usize, u64) = (number(count)?, number(seed)?);
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let grader = grader("emulated", scratch.path().to_owned())?;
+    let programs = Programs::of_the_corpus(programs, seed, &grader)?;
+    let mut mutants = programs.mutants()?;
+    let all = mutants.len();
+    fastrand::Rng::with_seed(seed).shuffle(&mut mutants);
+    mutants.truncate(count);
+    let one_by_one = mutants.par_iter().with_max_len(1);
+    let fates: Vec<Fate> = one_by_one
+        .map(|mutant| {
+            let fate = programs.fate(mutant, &grader)?;
+            println!("{fate:?} {}", mutant.text);
+            Ok::<Fate, String>(fate)
+        })
+        .collect::<Result<_, _>>()?;
+    let mut table: BTreeMap<Fate, usize> = BTreeMap::new();
+    for fate in &fates {
+        *table.entry(*fate).or_default() += 1;
+    }
+    println!("\n{} of {all} mutants, by seed {seed}:", fates.len());
+    for (fate, number) in &table {
+        println!("{number:5}  {fate:?}");
+    }
+    let keeps = |fate: &Fate| matches!(fate, Fate::Survived | Fate::Undecided);
+    for (mutant, fate) in mutants.iter().zip(&fates).filter(|(_, fate)| keeps(fate)) {
+        println!("{fate:?}: {}", mutant.text);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {

@@ -57,6 +57,22 @@ impl Grader {
         lab_file: &Path,
         change: impl FnOnce(&mut Command),
     ) -> Result<GradeReport, String> {
+        self.grade_drawn(submission, (lab, lab_file), DRAW, change)
+    }
+
+    /// Grades a folder, or a bundle whose hidden cases were drawn from `draw`, with a change of the
+    /// command.
+    ///
+    /// # Errors
+    ///
+    /// If the program gives no report.
+    pub fn grade_drawn(
+        &self,
+        submission: &Path,
+        (lab, lab_file): (&str, &Path),
+        draw: u64,
+        change: impl FnOnce(&mut Command),
+    ) -> Result<GradeReport, String> {
         let report = tempfile::Builder::new()
             .suffix(".json")
             .tempfile_in(&self.scratch)
@@ -69,7 +85,7 @@ impl Grader {
         // On a machine without Landlock, the other means must suffice.
         command.arg("--without-isolation").stdin(Stdio::null());
         if submission.is_file() {
-            command.args(["--draw", &DRAW.to_string()]);
+            command.args(["--draw", &draw.to_string()]);
         }
         change(&mut command);
         let output = command
