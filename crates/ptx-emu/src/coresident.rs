@@ -18,7 +18,7 @@
 //! # Blocks that wait in vain
 //!
 //! If all that run are parked (module `spin`), or poll for many instructions together, and none
-//! changes anything that another could wait for, they wait for a block that cannot start or for
+//! changes anything that another could wait for, or computes for long without a poll, they wait for a block that cannot start or for
 //! something that no block does.
 //!
 //! # The laggard
@@ -44,8 +44,6 @@ const LONG_PATIENCE: u32 = 1024;
 const SHORT_TURN: u32 = 8;
 /// Warp instructions of the others, without a change, after which the laggard has a turn.
 const PATIENCE_WITH_OTHERS: u64 = 1 << 18;
-/// A cluster that polls less often than once in this many warp instructions computes something.
-const COMPUTES: u64 = 1024;
 /// Warp instructions without a change after which the blocks wait in vain: of all together, and at
 /// least of each cluster.
 const IN_VAIN: (u64, u64) = (2_000_000, 4096);
@@ -259,8 +257,7 @@ impl<'a> Coresident<'a> {
             return self.note_stuck(index).map(|()| false);
         }
         self.running[index].stuck_at = None;
-        let polls = after.polls - before.polls;
-        if after.changes != before.changes || executed > COMPUTES * polls {
+        if (after.changes, after.computed) != (before.changes, before.computed) {
             self.note_change();
         } else {
             self.note_idle(index, executed)?;
@@ -328,6 +325,7 @@ struct Done {
     executed: u64,
     polls: u64,
     changes: u64,
+    computed: u64,
 }
 
 impl Done {
@@ -336,11 +334,13 @@ impl Done {
             executed: 0,
             polls: 0,
             changes: 0,
+            computed: 0,
         };
         runner.blocks().iter().fold(none, |sum, block| Self {
             executed: sum.executed + block.turn.executed,
             polls: sum.polls + block.turn.polls,
             changes: sum.changes + block.turn.changes,
+            computed: sum.computed + block.turn.computed,
         })
     }
 }

@@ -17,6 +17,8 @@ const TURN: u64 = 4096;
 const LONG_TURN: u64 = 1 << 20;
 /// Warp instructions without a change after which a laggard has its turn.
 const IDLE: u64 = 1 << 18;
+/// A warp that polls less often than once in this many of its instructions computes something.
+pub(crate) const COMPUTES: u64 = 1024;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
 
@@ -110,8 +112,22 @@ impl BlockRunner<'_> {
             return Ok(true);
         }
         self.turn.idle = 0;
-        let laggard = self.turn.warp_order[warps - 1];
-        Ok(self.take_turn(laggard, TURN)? || progress)
+        Ok(self.turn_of_laggard()? || progress)
+    }
+
+    /// Runs the laggard until it does something that others may wait for, or waits itself.
+    fn turn_of_laggard(&mut self) -> Result<bool, Stop> {
+        let laggard = self.turn.warp_order[self.block.warps.len() - 1];
+        let (changes, polls) = (self.turn.changes, self.turn.polls);
+        let mut progress = false;
+        loop {
+            let executed = self.turn.executed;
+            progress |= self.take_turn(laggard, TURN)?;
+            let has_acted = (self.turn.changes, self.turn.polls) != (changes, polls);
+            if has_acted || self.turn.executed - executed < TURN {
+                return Ok(progress);
+            }
+        }
     }
 
     /// Runs a warp for some instructions; false if it had none to run.
@@ -121,7 +137,17 @@ impl BlockRunner<'_> {
             return Ok(false);
         }
         let mut warp = self.block.take_warp(index);
+        let (executed, polls) = (self.turn.executed, self.turn.polls);
         let result = self.run_warp(&mut warp, length);
+        warp.computed = if self.turn.polls == polls {
+            warp.computed + self.turn.executed - executed
+        } else {
+            0
+        };
+        if warp.computed > COMPUTES {
+            warp.computed = 0;
+            self.turn.computed += 1;
+        }
         self.block.put_back(index, warp);
         result?;
         if std::mem::take(&mut self.block.recheck_barriers) {

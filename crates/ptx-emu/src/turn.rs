@@ -81,6 +81,8 @@ pub(crate) struct Turn {
     /// Instructions that may have changed what others wait for: stores to memory that they share,
     /// and updates that make a difference.
     pub(crate) changes: u64,
+    /// Times that a warp has computed for long without a poll: it does not wait for others.
+    pub(crate) computed: u64,
     /// `executed` at the latest store.
     pub(crate) stored_at: u64,
     /// Warp instructions since the last of these, while a laggard waits for its turn.
@@ -100,6 +102,7 @@ impl Turn {
             polls: 0,
             has_read_late: false,
             changes: 0,
+            computed: 0,
             stored_at: 0,
             idle: 0,
             random: fastrand::Rng::with_seed(0),

@@ -273,8 +273,10 @@ pub(crate) struct Warp {
     pub(crate) awaited: u32,
     /// Lanes that have accessed memory that threads share; of those that are awaited, since then.
     pub(crate) acted: u32,
-    /// The position of the wait for an `mbarrier` object that ended without success, if the last one
-    /// did.
+    /// Instructions since a turn with a poll.
+    pub(crate) computed: u64,
+    /// The position of the wait for an `mbarrier` object that ended without success, if the last
+    /// one did.
     pub(crate) gave_up: Option<u32>,
     /// Lanes that have arrived at the cluster's barrier and have not waited for it since.
     pub(crate) arrived: u32,
@@ -316,6 +318,7 @@ impl Warp {
         self.acted = 0;
         self.arrived = 0;
         self.gave_up = None;
+        self.computed = 0;
         self.passed = 0;
         self.local.clear();
         self.params.clear();

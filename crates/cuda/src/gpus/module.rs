@@ -115,8 +115,8 @@ impl LoadedModule {
     }
 }
 
-/// Gives the threads of the current context [`STACK_BYTES`], if they have less: ptxas cannot say how
-/// deep functions go that call each other by addresses or again and again.
+/// Gives the threads of the current context [`STACK_BYTES`], if they have less: ptxas cannot say
+/// how deep functions go that call each other by addresses or again and again.
 fn deepen_stack() -> Result<(), DriverError> {
     let bytes = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
     if check("cuCtxGetLimit", bytes)? < STACK_BYTES {

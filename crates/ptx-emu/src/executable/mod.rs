@@ -159,7 +159,7 @@ impl Executable {
         found.is_some_and(|(code, id)| code.exchange(id).blocks)
     }
 
-    /// The first function in which an assembler may contract a product and a sum to one `fma`, which
+    /// The first function in which an assembler may contract a product and a sum to an `fma`, which
     /// is rounded once: both are of f32 or f64, and without a rounding modifier (PTX ISA, "Floating
     /// Point Instructions: add").
     pub fn contracts(&self) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! Strong accesses in orders in which stores arrive late: see `views`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::elements::Elements;
@@ -50,10 +50,14 @@ pub(super) fn load<R: Region>(
 ) {
     let (by, bytes) = ((runner.block.index, request.warp), elements.bytes);
     let is_late = Cell::new(false);
+    // Lanes that load one word together see one value, as hardware has it.
+    let seen: RefCell<HashMap<Place, u64>> = RefCell::default();
     elements.gather(registers, request.mask, |lane, k| {
         let address = request.addresses[lane] + k;
         let latest = region.load_strong(lane, address - region.base(), bytes);
-        let value = views.load(by, runner.place::<R>(address, bytes), latest, acquires);
+        let place = runner.place::<R>(address, bytes);
+        let choose = || views.load(by, place, latest, acquires);
+        let value = *seen.borrow_mut().entry(place).or_insert_with(choose);
         is_late.set(is_late.get() || value != latest);
         value
     });

@@ -445,3 +445,25 @@ fn a_try_wait_gives_up_once_with_other_seeds() {
         assert_eq!(out(seed, ""), [1, 0]);
     }
 }
+
+#[test]
+fn who_computes_for_long_while_others_poll_is_waited_for() {
+    // Warp 0 computes before it stores; the others poll, and store to shared memory in each round,
+    // so that they are never parked.
+    let body = "mov.u32 %r10, %ctaid.x;\nmul.wide.u32 %rd7, %r10, 16;\nadd.u64 %rd1, %rd1, %rd7;\n\
+                shr.u32 %r5, %r2, 5;\nand.b32 %r6, %r2, 31;\nmul.wide.u32 %rd6, %r5, 4;\nsetp.ne.u32 %p1, %r5, 0;\n\
+                @%p1 bra $wait;\nmov.u32 %r7, 0;\n$compute:\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 100000;\n\
+                @%p2 bra $compute;\nst.release.gpu.global.u32 [%rd1], %r7;\nret;\n\
+                $wait:\nmov.u32 %r9, place;\nadd.u32 %r9, %r9, %r5;\n$again:\nld.acquire.gpu.global.u32 %r8, [%rd1];\n\
+                st.volatile.shared.u8 [%r9], 1;\nsetp.ne.u32 %p3, %r8, 0;\nvote.sync.all.pred %p2, %p3, -1;\n@!%p2 bra $again;\n\
+                setp.ne.u32 %p3, %r6, 0;\n@%p3 ret;\nadd.u64 %rd6, %rd1, %rd6;\nst.global.u32 [%rd6], %r8;";
+    for seed in 8..16 {
+        let kernel = launch(body)
+            .module_scope(".shared .align 4 .b8 place[4];")
+            .block(64)
+            .grid(2)
+            .schedule(Schedule::Random { seed });
+        let out = kernel.out();
+        assert_eq!([out[0], out[1], out[4], out[5]], [100_000; 4], "{seed}");
+    }
+}
