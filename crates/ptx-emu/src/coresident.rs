@@ -18,8 +18,8 @@
 //! # Blocks that wait in vain
 //!
 //! If all that run are parked (module `spin`), or poll for many instructions together, and none
-//! changes anything that another could wait for, or computes for long without a poll, they wait for a block that cannot start or for
-//! something that no block does.
+//! changes anything that another could wait for or computes for long without a poll, they wait for
+//! a block that cannot start or for something that no block does.
 //!
 //! # The laggard
 //!
