@@ -46,7 +46,7 @@ const SHORT_TURN: u32 = 8;
 const PATIENCE_WITH_OTHERS: u64 = 1 << 18;
 /// Warp instructions without a change after which the blocks wait in vain: of all together, and at
 /// least of each cluster.
-const IN_VAIN: (u64, u64) = (2_000_000, 4096);
+const IN_VAIN: (u64, u64) = (2_000_000, 1 << 16);
 
 /// A cluster that runs.
 struct Running<'a> {

@@ -36,7 +36,7 @@ fn one_verdict_in_a_pipe() {
     let text = describe(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     for part in [
-        "6 / 40 points, 3 of 9 cases right; 40 points more for speed, on a GPU",
+        "6 / 40 points, 3 of 10 cases right; 40 points more for speed, on a GPU",
         "whole-blocks [wrong_result]; alike: one-row",
         "next: let some thread write every cell",
         "harness grade . --lab matadd --device emulated --seed",
@@ -59,7 +59,7 @@ fn a_session_in_a_terminal() {
     let folder = starter();
     let mut terminal = Terminal::new(80, 40).unwrap();
     let mut child = session(&terminal, folder.path(), &[]);
-    let mut seen = terminal.wait_for("3 of 9 cases right", 0);
+    let mut seen = terminal.wait_for("3 of 10 cases right", 0);
     seen = terminal.wait_for("waiting for a save", seen.saturating_sub(200));
     assert!(!terminal.is_as_usual().unwrap());
     terminal.press("h").unwrap();
@@ -128,7 +128,7 @@ fn a_panic_is_shown_at_once_and_a_save_drops_its_run() {
     );
     let checked = unchecked.map(|(before, after)| (after, before));
     edit(folder.path(), "kernels.rs", &checked);
-    terminal.wait_for("3 of 9 cases right", seen);
+    terminal.wait_for("3 of 10 cases right", seen);
     // That run was the first with a verdict.
     terminal.wait_for("verdict 1", seen);
     terminal.press("q").unwrap();

@@ -467,3 +467,20 @@ fn who_computes_for_long_while_others_poll_is_waited_for() {
         assert_eq!([out[0], out[1], out[4], out[5]], [100_000; 4], "{seed}");
     }
 }
+
+#[test]
+fn blocks_that_look_at_many_flags_do_not_wait_in_vain() {
+    // Each of 600 blocks sets its flag, and counts those that are set; none waits.
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nmov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd6, %rd1, %rd5;\n\
+                st.release.gpu.global.u32 [%rd6], 1;\nmov.u32 %r7, 0;\nmov.u32 %r8, 0;\nmov.u64 %rd7, %rd1;\n$next:\n\
+                ld.acquire.gpu.global.u32 %r9, [%rd7];\nadd.u32 %r8, %r8, %r9;\nadd.u64 %rd7, %rd7, 4;\nadd.u32 %r7, %r7, 1;\n\
+                setp.lt.u32 %p2, %r7, 600;\n@%p2 bra $next;\nadd.u64 %rd6, %rd6, 2400;\nst.global.u32 [%rd6], %r8;";
+    for seed in [8, 10, 12, 13] {
+        let kernel = launch(body)
+            .grid(600)
+            .out_words(1200)
+            .schedule(Schedule::Random { seed });
+        let out = kernel.out();
+        assert!(out[600..].iter().all(|&seen| (1..=600).contains(&seen)));
+    }
+}
