@@ -101,7 +101,7 @@ fn a_block_that_returns_before_the_barrier() {
     };
     assert_snapshot!(fault(run("leave_early")), @r"
     plan `demo`, command 0 (launch of `leave_early`)
-    out of fuel: the block has executed 100000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
+    out of fuel: the block has executed 300000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
       in kernel `leave_early` at tests/bad-kernels/src/grids.rs:60 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let x = cells(384);

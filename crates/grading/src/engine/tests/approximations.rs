@@ -6,16 +6,16 @@ use crate::engine::emulated::FUEL;
 
 /// The sum, and then something that leaves it as it is, if approximations are rounded once.
 const EXACT_IF_ROUNDED: [&str; 3] = [
-    "mov.f32 %f4, 0f3F800000; rcp.approx.ftz.f32 %f4, %f4; mul.f32 %f3, %f3, %f4;",
-    "mov.f32 %f4, 0f00000000; ex2.approx.ftz.f32 %f4, %f4; mul.f32 %f3, %f3, %f4;",
+    "mov.f32 %f4, 0f3F800000; rcp.approx.ftz.f32 %f4, %f4; mul.rn.f32 %f3, %f3, %f4;",
+    "mov.f32 %f4, 0f00000000; ex2.approx.ftz.f32 %f4, %f4; mul.rn.f32 %f3, %f3, %f4;",
     "div.full.f32 %f3, %f3, 0f3F800000;",
 ];
 
 /// The sum; what the approximation is for does not depend on its last bits.
 const RIGHT: [&str; 2] = [
     // i / 37 by way of a reciprocal, with room for its error.
-    "cvt.rn.f32.u32 %f4, %r1; add.f32 %f4, %f4, 0f3F000000; mov.f32 %f0, 0f42140000; rcp.approx.ftz.f32 %f0, %f0; \
-     mul.f32 %f4, %f4, %f0; cvt.rzi.u32.f32 %r4, %f4; div.u32 %r5, %r1, 37; setp.eq.u32 %p2, %r4, %r5; @%p2 bra OK; \
+    "cvt.rn.f32.u32 %f4, %r1; add.rn.f32 %f4, %f4, 0f3F000000; mov.f32 %f0, 0f42140000; rcp.approx.ftz.f32 %f0, %f0; \
+     mul.rn.f32 %f4, %f4, %f0; cvt.rzi.u32.f32 %r4, %f4; div.u32 %r5, %r1, 37; setp.eq.u32 %p2, %r4, %r5; @%p2 bra OK; \
      mov.f32 %f3, 0f00000000; OK:",
     "sqrt.approx.ftz.f32 %f4, %f1; setp.gt.f32 %p2, %f4, 0f7F000000; @%p2 mov.f32 %f3, 0f00000000;",
 ];
