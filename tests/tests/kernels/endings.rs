@@ -60,7 +60,7 @@ fn a_loop_without_end() {
     let message = fault(run("search"));
     assert_snapshot!(redact(&message, "endings.rs:", " "), @r"
     plan `demo`, command 0 (launch of `search`)
-    out of fuel: the block has executed 300000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
+    out of fuel: the block has executed 200000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
       in kernel `search` at tests/bad-kernels/src/endings.rs:_ (PTX line _), block (0, 0, 0), thread (1, 0, 0)
     ");
     let found: Vec<u32> = (0..32u32).map(|i| i.div_ceil(2)).collect();

@@ -80,7 +80,7 @@ fn a_grid_that_is_larger_than_the_device() {
     assert_snapshot!(fault(run(265)), @r"
     plan `demo`, command 0 (launch of `steps_fixed`)
     deadlock: the 264 blocks that run wait for blocks that cannot start (not started: 1): the device holds 264 of this launch's blocks at once, and they poll memory in which nothing changes any more. A block may wait only for blocks that run at the same time: launch at most 264 and give each more to do, or end the launch where blocks wait for each other
-      in kernel `steps_fixed` at tests/bad-kernels/src/grids.rs:45 (PTX line _), block (218, 0, 0), thread (0, 0, 0)
+      in kernel `steps_fixed` at tests/bad-kernels/src/grids.rs:45 (PTX line _), block (263, 0, 0), thread (0, 0, 0)
     ");
 }
 
@@ -101,7 +101,7 @@ fn a_block_that_returns_before_the_barrier() {
     };
     assert_snapshot!(fault(run("leave_early")), @r"
     plan `demo`, command 0 (launch of `leave_early`)
-    out of fuel: the block has executed 300000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
+    out of fuel: the block has executed 200000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
       in kernel `leave_early` at tests/bad-kernels/src/grids.rs:60 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let x = cells(384);

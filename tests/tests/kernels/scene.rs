@@ -18,7 +18,7 @@ pub static WITH_MESSAGES: Module = Module::from_static(
 );
 
 /// Warp instructions of a block: more than any of these kernels needs.
-const FUEL: u64 = 300_000;
+const FUEL: u64 = 200_000;
 
 /// Buffers with their contents, and launches.
 pub struct Scene {
