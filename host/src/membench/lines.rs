@@ -181,9 +181,9 @@ mod tests {
         };
         for access in LineAccess::ALL {
             let map = lines(&EmulatedDevice::default(), access, &options).unwrap();
-            // The emulated device has one multiprocessor.
-            assert_eq!(map.cycles.len(), 1);
-            assert_eq!(map.cycles[0].len(), 5);
+            // Blocks may share a multiprocessor.
+            assert!((1..=3).contains(&map.cycles.len()));
+            assert!(map.cycles.iter().all(|cycles| cycles.len() == 5));
         }
     }
 
