@@ -32,6 +32,9 @@ pub(crate) struct Placement {
     multiprocessors: u32,
     /// Neighbours in the grid that share a multiprocessor.
     together: u64,
+    /// The place of the grid's first block, and from each place to the next.
+    first: u64,
+    step: u64,
     /// Blocks move while they run.
     moves: bool,
     seed: u64,
@@ -51,15 +54,22 @@ impl Placement {
         let gaps = of_device.u32(0..=GAPS);
         let mut of_launch = fastrand::Rng::with_seed(of_device.u64(..) ^ launch);
         let turns = Turns::of(schedule);
+        let together = if of_launch.bool() { resident.max(1) } else { 1 };
+        let seed_of_launch = of_launch.u64(..);
+        // Any distance without a factor in common with the number of multiprocessors reaches all.
+        let all = u64::from(multiprocessors);
+        let mut steps = 1 + seed_of_launch % all..;
         Placement {
             multiprocessor_ids: multiprocessors + gaps,
             warp_ids: limits.threads_per_multiprocessor.div_ceil(LANES as u32),
             grid,
             gives_up: seed != 0,
             multiprocessors,
-            together: if of_launch.bool() { resident.max(1) } else { 1 },
+            together,
+            first: (seed_of_launch >> 32) % all,
+            step: steps.find(|&step| are_coprime(step, all)).unwrap_or(1),
             moves: matches!(turns, Turns::Stepwise | Turns::Short),
-            seed: of_launch.u64(..),
+            seed: seed_of_launch,
         }
     }
 
@@ -71,12 +81,9 @@ impl Placement {
 
     /// `%smid` of a block at a moment.
     pub(crate) fn multiprocessor(&self, block: u64, moment: u64) -> u32 {
-        // Any distance without a factor in common with the number of multiprocessors reaches all.
         let all = u64::from(self.multiprocessors);
-        let steps = (1 + self.seed % all..).find(|&step| are_coprime(step, all));
         let place = block / self.together + moment;
-        let first = (self.seed >> 32) % all;
-        ((place % all * steps.unwrap_or(1) + first) % all) as u32
+        ((place % all * self.step + self.first) % all) as u32
     }
 
     /// `%warpid` of a warp of a block at a moment: each warp of a block has another.

@@ -47,7 +47,7 @@ use crate::recording::Recorder;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
-use crate::turn::{Turn, Turns, lateness};
+use crate::turn::{Turn, Turns};
 use crate::unset_origin::Origin;
 use crate::unset_values::propagation::Propagation;
 use crate::unset_values::shadows::Shadow;
@@ -409,8 +409,7 @@ impl<'a> LaunchContext<'a> {
         let races = launch.sanitize.races;
         // One thread runs all of its blocks.
         let is_exchange = races && launch.exchange.threads;
-        let lateness = lateness(launch.schedule).filter(|_| is_exchange);
-        let views = lateness.map(|lateness| Views::new(launch.schedule_seed(), lateness));
+        let schedule = launch.schedule;
         Self {
             launch,
             memory,
@@ -418,8 +417,8 @@ impl<'a> LaunchContext<'a> {
             proxies: fences(races && launch.exchange.bulk),
             proxied_until: AtomicU32::new(0),
             fences: fences(races && launch.code.orders_blocks),
-            views,
-            hold: is_exchange.then(|| Hold::of(launch.schedule)).flatten(),
+            views: Views::of(schedule).filter(|_| is_exchange),
+            hold: Hold::of(schedule).filter(|_| is_exchange),
             printed,
             attempt,
             recorder,
@@ -498,14 +497,6 @@ impl Launch<'_> {
     /// The thread of the block that made an access: of several, the first.
     pub(crate) fn thread_of(&self, record: &Record) -> u32 {
         record.thread() % (self.block_warps() * LANES) as u32
-    }
-
-    /// The seed of its schedule; 0 if it has none.
-    fn schedule_seed(&self) -> u64 {
-        match self.schedule {
-            Schedule::Random { seed } => seed,
-            Schedule::InOrder => 0,
-        }
     }
 
     /// The seed of a random schedule whose lanes run apart.

@@ -18,7 +18,7 @@ const LONG_TURN: u64 = 1 << 20;
 /// Warp instructions without a change after which a laggard has its turn.
 const IDLE: u64 = 1 << 18;
 /// A warp that polls less often than once in this many of its instructions computes something.
-pub(crate) const COMPUTES: u64 = 1024;
+const COMPUTES: u64 = 1024;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
 

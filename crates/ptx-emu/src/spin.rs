@@ -14,7 +14,7 @@
 use ptx::Space;
 
 use crate::access::MemoryAccess;
-use crate::memory::{SHARED_WINDOW, Words, rank_of, space_of, window};
+use crate::memory::{SHARED_WINDOW, Words, rank_of, space_of};
 use crate::polls::{MAX_WATCHED, Parked, Watched, fingerprint};
 use crate::registers::{Row64, lanes};
 use crate::runner::{At, BlockRunner};
@@ -64,10 +64,7 @@ impl BlockRunner<'_> {
             return;
         };
         for lane in lanes(at.active) {
-            let address = match access.space {
-                Space::Generic => addresses[lane],
-                space => addresses[lane].wrapping_add(window(space)),
-            };
+            let address = access.generic(addresses[lane]);
             let step = access.width.min(8);
             for offset in (0..access.width).step_by(step as usize) {
                 let mut word = Watched {

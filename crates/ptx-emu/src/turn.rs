@@ -2,7 +2,6 @@
 
 use crate::chance;
 use crate::config::Schedule;
-use crate::views::Lateness;
 
 /// The bits of a seed that say how turns are dealt.
 pub(crate) const KIND: u64 = 7;
@@ -38,15 +37,6 @@ impl Turns {
                 _ => Self::Laggard,
             },
         }
-    }
-}
-
-/// How late strong stores arrive in the orders of this schedule, if they do: see `views`.
-pub(crate) fn lateness(schedule: Schedule) -> Option<Lateness> {
-    match schedule {
-        Schedule::Random { seed } if seed & KIND == 3 => Some(Lateness::Most),
-        Schedule::Random { seed } if seed & KIND == 4 => Some(Lateness::Any),
-        _ => None,
     }
 }
 

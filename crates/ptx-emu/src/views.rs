@@ -6,7 +6,7 @@
 //! performs one access after the other shows none of it, so that a program which needs a fence and
 //! has none is right in every order of its threads.
 //!
-//! In some orders ([`lateness`](crate::turn::lateness)) the launch remembers, for each word that
+//! In some orders ([`Views::of`]) the launch remembers, for each word that
 //! strong stores and atomics have changed, its last values: the *messages* of the word, in their
 //! order.
 //! A warp knows, for each word, the oldest message that it may still read: its *view*. It grows
@@ -26,6 +26,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::config::Schedule;
+use crate::turn::KIND;
 
 /// Messages of a word that are kept.
 const KEPT: usize = 8;
@@ -102,6 +105,16 @@ impl Reach {
 pub(crate) struct Ordering {
     pub(crate) acquires: Option<Reach>,
     pub(crate) releases: Option<Reach>,
+}
+
+impl Ordering {
+    /// That of something which acquires, releases, or both, for these blocks.
+    pub(crate) fn of(reach: Reach, acquires: bool, releases: bool) -> Ordering {
+        Ordering {
+            acquires: acquires.then_some(reach),
+            releases: releases.then_some(reach),
+        }
+    }
 }
 
 /// The views that a writer has released: to all blocks, and to the own one, which is never less.
@@ -255,7 +268,7 @@ pub(crate) struct Views {
 
 /// How late stores arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lateness {
+enum Lateness {
     /// Any message that may be read is read as often as another.
     Any,
     /// Seven of eight loads read the oldest message that they may.
@@ -263,7 +276,19 @@ pub(crate) enum Lateness {
 }
 
 impl Views {
-    pub(crate) fn new(seed: u64, lateness: Lateness) -> Views {
+    /// Of a launch in whose order stores arrive late.
+    pub(crate) fn of(schedule: Schedule) -> Option<Views> {
+        let Schedule::Random { seed } = schedule else {
+            return None;
+        };
+        match seed & KIND {
+            3 => Some(Views::new(seed, Lateness::Most)),
+            4 => Some(Views::new(seed, Lateness::Any)),
+            _ => None,
+        }
+    }
+
+    fn new(seed: u64, lateness: Lateness) -> Views {
         let random = fastrand::Rng::with_seed(seed ^ 0x6c61_7465_2073_746f);
         Views {
             state: Mutex::new((State::default(), random)),

@@ -12,8 +12,8 @@ use unicode_security::confusable_detection::skeleton;
 
 /// The letters that are seen, as the ones that they look like.
 fn look(name: &str) -> String {
-    let seen = |text: &str| text.chars().filter(|&c| !escape::is_hidden(c)).collect();
-    let seen: String = seen(name);
+    let seen = name.chars().filter(|&c| !escape::is_hidden(c));
+    let seen: String = seen.collect();
     let words: Vec<&str> = seen.split_whitespace().collect();
     skeleton(&words.join(" ")).collect()
 }

@@ -241,14 +241,21 @@ fn sample(plan: &Plan, seed: u64, communicates: impl Fn(&str) -> bool) -> Result
     random.shuffle(&mut chosen);
     chosen.truncate(SAMPLED_LAUNCHES);
     let chosen: HashSet<usize> = chosen.into_iter().collect();
-    let mut position = 0;
-    plan.map(|kept, command| {
-        let is_kept = match command {
-            Command::Launch(_) => chosen.contains(&position),
-            Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
-        };
-        position += 1;
-        if is_kept { kept.push(command) } else { Ok(()) }
+    part(plan, |position, command| match command {
+        Command::Launch(_) => chosen.contains(&position),
+        Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
+    })
+}
+
+/// The commands of a plan that are kept, by their positions.
+fn part(
+    plan: &Plan,
+    mut is_kept: impl FnMut(usize, &Command<'_>) -> bool,
+) -> Result<Plan, PlanError> {
+    let mut positions = 0..;
+    plan.map(|kept, command| match positions.next() {
+        Some(position) if is_kept(position, &command) => kept.push(command),
+        _ => Ok(()),
     })
 }
 
@@ -265,13 +272,10 @@ fn prepared(plan: &Plan, communicates: impl Fn(&str) -> bool) -> Result<Plan, Pl
             last = position;
         }
     }
-    let (mut position, mut launches) = (0, 0);
-    plan.map(|kept, command| {
-        let is_launch = matches!(command, Command::Launch(_));
-        launches += usize::from(is_launch);
-        let is_kept = position <= last && launches <= PREPARING_LAUNCHES;
-        position += 1;
-        if is_kept { kept.push(command) } else { Ok(()) }
+    let mut launches = 0;
+    part(plan, |position, command| {
+        launches += usize::from(matches!(command, Command::Launch(_)));
+        position <= last && launches <= PREPARING_LAUNCHES
     })
 }
 

@@ -180,11 +180,7 @@ impl OpenJob {
         plan_check::is_affordable(plan, module)?;
         let limits = &self.device.limits;
         let known = spec.with_seed(lab, 0).map_err(device::Error::from)?;
-        let updates = known.work().updates;
-        let devices = Devices {
-            number: spec.devices,
-            has_work: updates > 0,
-        };
+        let devices = Devices::of(&*known, spec.devices);
         plan_check::fits(lab.name, problem, plan, module, limits, devices)?;
         // Of the others the emulated device sees what each stores.
         if spec.group == Group::Large
@@ -193,7 +189,7 @@ impl OpenJob {
         {
             let stored = stated_stores(plan);
             // Kernels may take several timesteps at once, or store more than the lab needs.
-            let all = stored.iter().sum::<u64>().min(updates);
+            let all = stored.iter().sum::<u64>().min(known.work().updates);
             plan_check::each_works(&stored, all, part)?;
         }
         Ok(plan)

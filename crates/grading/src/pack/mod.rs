@@ -565,7 +565,7 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
 fn without_work(lab_spec: &LabSpec) -> HashSet<String> {
     let is_idle = |case: &&CaseSpec| {
         let made = case.with_seed(lab_spec.lab, 1);
-        made.is_ok_and(|made| made.work().updates == 0)
+        made.is_ok_and(|made| !Devices::of(&*made, case.devices).has_work)
     };
     let idle = lab_spec.cases.iter().filter(is_idle);
     idle.map(|case| case.name.clone()).collect()

@@ -73,7 +73,7 @@ impl Recorder {
         );
         let (mut recorded, _) = recorded.map_err(|error| failed(error.to_string()))?;
         let plan = recorded.pop().expect("a plan or a failure for each task");
-        let of = needed(case, devices);
+        let of = Devices::of(case, devices);
         plan.and_then(|plan| fitting(self.lab, &self.sources, &self.module, &tasks[0], of, plan))
             .map_err(|failure| failed(failure.message))
     }
@@ -107,14 +107,6 @@ impl Recorder {
 pub const AS_GRADED: &str = "graded";
 /// Labels are shown in a column.
 const MAX_LABEL_BYTES: usize = 40;
-
-/// The devices that a plan of this case is for.
-fn needed(case: &dyn LabCase, number: u32) -> Devices {
-    Devices {
-        number,
-        has_work: case.work().updates > 0,
-    }
-}
 
 fn task(case: &dyn LabCase, devices: u32, shape: Option<usize>) -> Task {
     Task {
@@ -248,7 +240,7 @@ fn in_bundle<'b>(
     };
     let plan = found.plan.clone().map_err(|fault| fault.message)?;
     let limits = &LaunchLimits::SM_90;
-    let devices = needed(case, devices);
+    let devices = Devices::of(case, devices);
     plan_check::fits(lab, &problem, &plan, module, limits, devices)
         .map_err(|why| why.to_string())?;
     Ok(plan)

@@ -5,6 +5,7 @@
 //! [computed](device::Device::computed): values of the results that its kernels store and have not
 //! read. So it makes no difference how results are spread, exchanged and gathered.
 
+use lab::LabCase;
 use plan::{Command, Plan};
 use units::count;
 
@@ -17,6 +18,16 @@ pub struct Devices {
     pub number: u32,
     /// Whether the case has anything to compute: without it, none needs to launch anything.
     pub has_work: bool,
+}
+
+impl Devices {
+    /// This number of them, for a case.
+    pub fn of(case: &dyn LabCase, number: u32) -> Devices {
+        Devices {
+            number,
+            has_work: case.work().updates > 0,
+        }
+    }
 }
 
 /// Whether the plan uses this number of devices, and each of them launches something.

@@ -62,6 +62,16 @@ pub(crate) struct MemoryAccess {
     pub(crate) tally: u32,
 }
 
+impl MemoryAccess {
+    /// The generic address of one in its space.
+    pub(crate) fn generic(&self, address: u64) -> u64 {
+        match self.space {
+            Space::Generic => address,
+            space => address.wrapping_add(window(space)),
+        }
+    }
+}
+
 impl BlockRunner<'_> {
     /// Does something to the memory that the lanes' addresses lie in, space by space if they are
     /// generic.

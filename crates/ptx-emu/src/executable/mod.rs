@@ -132,8 +132,8 @@ impl Executable {
     }
 
     /// True if what a kernel computes may depend on the order in which its threads run: they learn
-    /// of each other by atomics or strong accesses. Updates of one kind whose old value no thread
-    /// reads give the same in any order. False without such a kernel.
+    /// of each other by atomics or strong accesses, or ask where they run. Updates of one kind
+    /// whose old value no thread reads give the same in any order. False without such a kernel.
     pub fn depends_on_order(&self, kernel: &str) -> bool {
         let found = self.code_of(kernel);
         found.is_some_and(|(code, id)| {

@@ -12,7 +12,7 @@ use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
 use crate::memory::update::AtomicOp;
-use crate::memory::{byte_mask, space_of, window};
+use crate::memory::{byte_mask, space_of};
 use crate::polls::Watched;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
@@ -189,6 +189,15 @@ impl Execute for Atomic {
 }
 
 impl Atomic {
+    /// The order that it makes where stores arrive late.
+    fn ordering(&self) -> views::Ordering {
+        if self.dst.is_some() {
+            views::Ordering::of(Reach::Device, true, true)
+        } else {
+            views::Ordering::of(Reach::of(self.device), self.acquires, self.releases)
+        }
+    }
+
     /// Whether the warp waits once more before its compare-and-swap: see `hold`.
     fn is_held(&self, runner: &BlockRunner, warp: &Warp, at: At) -> bool {
         let Some(hold) = &runner.launch.hold else {
@@ -199,12 +208,8 @@ impl Atomic {
         }
         let first = at.active.trailing_zeros() as usize;
         let address = warp.registers.addresses(&self.access.address)[first];
-        let base = match self.access.space {
-            Space::Generic => 0,
-            space => window(space),
-        };
         let word = Watched {
-            address: address.wrapping_add(base),
+            address: self.access.generic(address),
             bytes: self.access.width,
             value: 0,
         };
@@ -253,20 +258,9 @@ impl Action for Atomic {
             runner.turn.changes += u64::from(new(old) != old);
             if let Some(views) = runner.views_of::<R>(request) {
                 let place = runner.place::<R>(request.addresses[lane], request.width);
-                let ordering = if self.dst.is_some() {
-                    views::Ordering {
-                        acquires: Some(Reach::Device),
-                        releases: Some(Reach::Device),
-                    }
-                } else {
-                    views::Ordering {
-                        acquires: self.acquires.then(|| Reach::of(self.device)),
-                        releases: self.releases.then(|| Reach::of(self.device)),
-                    }
-                };
                 let writes = self.update.op != AtomicOp::Cas || old == b;
-                let by = (runner.block.index, request.warp);
-                views.update(by, place, (old, new(old)), writes, ordering);
+                let by = runner.reader(request.warp);
+                views.update(by, place, (old, new(old)), writes, self.ordering());
             }
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);

@@ -136,11 +136,9 @@ impl Execute for Fence {
             runner.note_release(warp, self.device);
         }
         if let Some(views) = &runner.launch.views {
-            let ordering = views::Ordering {
-                acquires: self.acquires.then(|| Reach::of(self.device)),
-                releases: self.releases.then(|| Reach::of(self.device)),
-            };
-            views.fence((runner.block.index, warp.index), ordering, self.is_total);
+            let reach = Reach::of(self.device);
+            let ordering = views::Ordering::of(reach, self.acquires, self.releases);
+            views.fence(runner.reader(warp.index), ordering, self.is_total);
         }
         Ok(Next::Step)
     }

@@ -9,7 +9,7 @@ use crate::memory::byte_mask;
 use crate::registers::Registers;
 use crate::request::Request;
 use crate::runner::BlockRunner;
-use crate::views::{Place, Reach, Views};
+use crate::views::{Place, Reach, Reader, Views};
 
 impl<'a> BlockRunner<'a> {
     /// The views that an access to this kind of memory follows, if it is a strong one.
@@ -19,6 +19,11 @@ impl<'a> BlockRunner<'a> {
         // Blocks of a cluster share their memory.
         let is_common = R::IS_GLOBAL || !R::IS_OWN && self.launch.cluster_blocks() == 1;
         is_common.then_some(views)
+    }
+
+    /// A warp of the running block.
+    pub(super) fn reader(&self, warp: usize) -> Reader {
+        (self.block.index, warp)
     }
 
     /// Where a word of this kind of memory lies.
@@ -33,7 +38,7 @@ impl<'a> BlockRunner<'a> {
     /// Notes that a warp of the running block has waited for others.
     pub(crate) fn see_all(&self, warp: usize) {
         if let Some(views) = &self.launch.views {
-            views.see_all((self.block.index, warp));
+            views.see_all(self.reader(warp));
         }
     }
 }
@@ -48,7 +53,7 @@ pub(super) fn load<R: Region>(
     region: &R,
     request: &Request,
 ) {
-    let (by, bytes) = ((runner.block.index, request.warp), elements.bytes);
+    let (by, bytes) = (runner.reader(request.warp), elements.bytes);
     let is_late = Cell::new(false);
     // Lanes that load one word together see one value, as hardware has it.
     let seen: RefCell<HashMap<Place, u64>> = RefCell::default();
@@ -75,7 +80,7 @@ pub(super) fn store<R: Region>(
     region: &R,
     request: &Request,
 ) {
-    let (by, bytes) = ((runner.block.index, request.warp), elements.bytes);
+    let (by, bytes) = (runner.reader(request.warp), elements.bytes);
     // Several lanes may store to one word.
     let mut stored: HashMap<Place, u64> = HashMap::new();
     elements.scatter(registers, request.mask, |lane, k, value| {
