@@ -9,7 +9,10 @@
 //! In some orders ([`Views::of`]) the launch remembers, for each word that
 //! strong stores and atomics have changed, its last values: the *messages* of the word, in their
 //! order.
-//! A warp knows, for each word, the oldest message that it may still read: its *view*. It grows
+//! A warp knows, for each word, the oldest message that it may still read: its *view*. For each
+//! other warp the view has the clock below which its accesses come before those of this one: so
+//! the race check knows whether the flag that a warp has read comes from the warp whose accesses it
+//! takes as ordered ([`Views::orders`]). A view grows
 //!
 //! - by its own accesses: a warp reads nothing older than what it has stored or read;
 //! - by acquiring: a message carries the view that its writer had released, by a fence before the
@@ -36,29 +39,51 @@ const KEPT: usize = 8;
 /// that there is to read.
 const WORDS: usize = 1024;
 
-/// By word, the position of the oldest message that may be read.
+/// Warps whose accesses are told apart. With one more, the race check asks nothing here.
+const WARPS: usize = 2048;
+
+/// Numbers that only grow, 0 at first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct View(Vec<u32>);
+struct Row(Vec<u32>);
 
-impl View {
-    fn of(&self, word: usize) -> u32 {
-        self.0.get(word).copied().unwrap_or(0)
+impl Row {
+    fn of(&self, index: usize) -> u32 {
+        self.0.get(index).copied().unwrap_or(0)
     }
 
-    fn raise(&mut self, word: usize, position: u32) {
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
+    fn raise(&mut self, index: usize, least: u32) {
+        if self.0.len() <= index {
+            self.0.resize(index + 1, 0);
         }
-        self.0[word] = self.0[word].max(position);
+        self.0[index] = self.0[index].max(least);
     }
 
-    fn join(&mut self, other: &View) {
+    fn join(&mut self, other: &Row) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
-        for (own, &position) in self.0.iter_mut().zip(&other.0) {
-            *own = position.max(*own);
+        for (own, &least) in self.0.iter_mut().zip(&other.0) {
+            *own = least.max(*own);
         }
+    }
+}
+
+/// How far one sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct View {
+    /// By word, the position of the oldest message that may be read.
+    words: Row,
+    /// By warp, the clock below which its accesses are ordered before.
+    clocks: Row,
+    /// Something else than words with messages had a part in it, so that more may be ordered.
+    is_open: bool,
+}
+
+impl View {
+    fn join(&mut self, other: &View) {
+        self.words.join(&other.words);
+        self.clocks.join(&other.clocks);
+        self.is_open |= other.is_open;
     }
 }
 
@@ -253,6 +278,10 @@ struct State {
     widths: HashMap<(Option<u64>, u64), u32>,
     histories: Vec<History>,
     warps: HashMap<Reader, Knowledge>,
+    /// The warps in [`View::clocks`].
+    numbers: HashMap<Reader, usize>,
+    /// There are more warps than are told apart, or messages were forgotten.
+    is_open: bool,
     /// The joined views of all `fence.sc`s that reach all blocks, and by block of those that reach
     /// its own.
     fenced: View,
@@ -310,11 +339,12 @@ impl Views {
     ) -> u64 {
         let (state, random) = &mut *self.lock();
         let Some(word) = state.known(place, value) else {
+            state.read_unknown(by, place);
             return value;
         };
         let knowledge = state.warps.entry(by).or_default();
         let history = &state.histories[word];
-        let oldest = knowledge.seen.of(word).max(history.first);
+        let oldest = knowledge.seen.words.of(word).max(history.first);
         let latest = history.latest();
         let position = match self.lateness {
             _ if oldest == latest => latest,
@@ -323,7 +353,7 @@ impl Views {
             Lateness::Most => latest,
         };
         let message = history.at(position);
-        knowledge.seen.raise(word, position);
+        knowledge.seen.words.raise(word, position);
         knowledge.read(by.0, message, acquires);
         message.value
     }
@@ -347,7 +377,7 @@ impl Views {
             released: knowledge.carried(releases),
         };
         let position = state.histories[word].push(message);
-        knowledge.seen.raise(word, position);
+        knowledge.seen.words.raise(word, position);
     }
 
     /// An atomic that finds `old` in a word and leaves `value`, which it has stored if it `writes`.
@@ -361,12 +391,13 @@ impl Views {
     ) {
         let (state, _) = &mut *self.lock();
         let Some(word) = state.word(place, old) else {
+            state.read_unknown(by, place);
             return;
         };
         let history = &mut state.histories[word];
         let found = history.at(history.latest()).clone();
         let knowledge = state.warps.entry(by).or_default();
-        knowledge.seen.raise(word, history.latest());
+        knowledge.seen.words.raise(word, history.latest());
         knowledge.read(by.0, &found, ordering.acquires);
         if !writes {
             return;
@@ -377,7 +408,7 @@ impl Views {
             block: found.block.filter(|&block| block == by.0),
             released: found.released.joined(own),
         });
-        knowledge.seen.raise(word, position);
+        knowledge.seen.words.raise(word, position);
     }
 
     /// A fence; `is_total` if it is a `fence.sc`.
@@ -402,6 +433,34 @@ impl Views {
         if let Some(to) = ordering.releases {
             knowledge.released.release(&knowledge.seen, to);
         }
+    }
+
+    /// A warp is about to release what it did, and what it knows of others: up to which clock of
+    /// which warps.
+    pub(crate) fn note_release(&self, by: Reader, known: impl Iterator<Item = (Reader, u32)>) {
+        let (state, _) = &mut *self.lock();
+        for (reader, clock) in known {
+            let count = state.numbers.len();
+            let number = *state.numbers.entry(reader).or_insert(count);
+            if number < WARPS {
+                let knowledge = state.warps.entry(by).or_default();
+                knowledge.seen.clocks.raise(number, clock);
+            }
+            state.is_open |= number >= WARPS;
+        }
+    }
+
+    /// Whether accesses of a warp at a clock may be ordered before those of a warp of another block
+    /// from now on: false only where it has not read what that warp has released since, nor
+    /// anything behind it.
+    pub(crate) fn orders(&self, by: Reader, (earlier, clock): (Reader, u32)) -> bool {
+        let (state, _) = &*self.lock();
+        let seen = state.warps.get(&by).map(|knowledge| &knowledge.seen);
+        let number = state.numbers.get(&earlier);
+        state.is_open
+            || seen.is_some_and(|seen| {
+                seen.is_open || number.is_some_and(|&number| seen.clocks.of(number) > clock)
+            })
     }
 
     /// A barrier that some warps of a block have passed.
@@ -434,9 +493,13 @@ impl Views {
 }
 
 impl State {
-    /// The newest messages of all words.
+    /// The newest messages of all words, and all that may be ordered.
     fn all(&self) -> View {
-        View(self.histories.iter().map(History::latest).collect())
+        View {
+            words: Row(self.histories.iter().map(History::latest).collect()),
+            is_open: true,
+            ..View::default()
+        }
     }
 
     /// The word at a place that holds a value, if it has messages. A value that came by a weak
@@ -463,7 +526,10 @@ impl State {
         let width = *self.widths.entry(place.unit()).or_insert(place.bytes);
         if width == place.bytes && !self.words.contains_key(&place) {
             if self.histories.len() == WORDS {
-                *self = State::default();
+                *self = State {
+                    is_open: true,
+                    ..State::default()
+                };
                 self.widths.insert(place.unit(), place.bytes);
             }
             self.words.insert(place, self.histories.len());
@@ -478,6 +544,14 @@ impl State {
             });
         }
         self.known(place, value)
+    }
+
+    /// Notes that a warp has read a word without messages: where it is accessed in several widths,
+    /// it may have learned from any.
+    fn read_unknown(&mut self, by: Reader, place: Place) {
+        if self.widths.get(&place.unit()) == Some(&0) {
+            self.warps.entry(by).or_default().seen.is_open = true;
+        }
     }
 
     /// Notes that the words in 8 bytes are accessed in several widths: none has messages.

@@ -563,7 +563,10 @@ fn clear_between<T: Default + Copy>(
         .chain([end])
     {
         if start < row.min(end) {
-            rows[start..row.min(end)].fill([T::default(); LANES]);
+            // Flat, it is one `memset`.
+            rows[start..row.min(end)]
+                .as_flattened_mut()
+                .fill(T::default());
         }
         start = row + 1;
     }

@@ -319,6 +319,7 @@ impl BlockRunner<'_> {
         let is_published = fences.of(block, then.warp.into(), fences.now()) > then.clock;
         match (is_published, self.sanitizer.clocks.looked(self.block.rank)) {
             (true, Looked::Unfenced) => RaceBetween::BlocksWithoutAcquire,
+            (true, Looked::Fenced) => RaceBetween::BlocksWithOtherFlags,
             (false, Looked::Fenced) => RaceBetween::BlocksWithoutRelease,
             _ => RaceBetween::BlocksWithFlags,
         }

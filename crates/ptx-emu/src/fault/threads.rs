@@ -98,6 +98,9 @@ pub enum RaceBetween {
     /// Blocks that communicate, where the earlier one has its fence, and the later one lacks its
     /// own.
     BlocksWithoutAcquire,
+    /// Blocks that communicate, and have both fences, where the later one has not read what the
+    /// earlier one has released.
+    BlocksWithOtherFlags,
 }
 
 impl fmt::Display for RaceBetween {
@@ -128,6 +131,9 @@ impl fmt::Display for RaceBetween {
             }
             Self::BlocksWithoutAcquire => {
                 "by another block, and a fence is missing on this side: put a device-wide fence (or an acquire) here, between the atomic or flag that tells of the other block and this access"
+            }
+            Self::BlocksWithOtherFlags => {
+                "by another block, and the fences on both sides do not meet: this block has not read the atomic or flag that the other stored behind its fence, or a third block's plain store to that flag came in between (atomics would pass the order on)"
             }
             Self::BlocksWithFlags => {
                 "by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second"

@@ -180,10 +180,16 @@ impl BlockRunner<'_> {
 
     /// Notes a fence that releases, or a store or an atomic that does.
     pub(super) fn note_release(&mut self, warp: &Warp, device: bool) {
-        if self.launch.sanitize.races {
-            self.sanitizer
-                .clocks
-                .release(self.warp_number(warp.index), device);
+        if !self.launch.sanitize.races {
+            return;
+        }
+        let number = self.warp_number(warp.index);
+        self.sanitizer.clocks.release(number, device);
+        if let Some(views) = &self.launch.views {
+            let known = self.numbered(self.sanitizer.clocks.seen(number));
+            let known = known.map(|(block, warp, clock)| ((block, warp), clock));
+            let own = (self.reader(warp.index), self.sanitizer.clocks.now(number));
+            views.note_release(own.0, known.chain([own]));
         }
     }
 

@@ -22,7 +22,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// A warp of the running block.
-    pub(super) fn reader(&self, warp: usize) -> Reader {
+    pub(crate) fn reader(&self, warp: usize) -> Reader {
         (self.block.index, warp)
     }
 

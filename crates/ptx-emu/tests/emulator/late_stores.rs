@@ -98,3 +98,59 @@ fn waits_end_and_orders_repeat() {
     assert!(all.iter().all(|out| *out == right));
     assert_eq!(all, outputs(|| launch(body).grid(32).out_words(64), 33));
 }
+
+/// Block 0 stores a number and releases flag 0 behind it; block 1 waits for that and goes on by
+/// `NEXT`; block 2 waits by an acquire, and loads the number.
+fn number_behind_a_flag(release: &str, next: &str, wait: &str) -> Vec<Option<String>> {
+    let body = "mov.u32 %r5, %ctaid.x;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bra $middle;\n\
+        setp.eq.u32 %p2, %r5, 2;\n@%p2 bra $last;\nst.global.u32 [%rd1+256], 7;\nRELEASE\nret;\n\
+        $middle:\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nsetp.ne.u32 %p2, %r6, 1;\n@%p2 bra $middle;\nNEXT\nret;\n\
+        $last:\nWAIT\n@%p2 bra $last;\nfence.acq_rel.gpu;\nld.global.u32 %r7, [%rd1+256];\nst.global.u32 [%rd1+128], %r7;";
+    let body = body
+        .replace("RELEASE", release)
+        .replace("NEXT", next)
+        .replace("WAIT", wait);
+    let seeds = (0..40).flat_map(|k| KINDS.map(|kind| 8 * k + kind));
+    let run = |seed| {
+        let kernel = launch(&body).grid(3).out_words(128);
+        let ran = kernel.schedule(Schedule::Random { seed }).run();
+        ran.result.err().map(|error| error.to_string())
+    };
+    seeds.map(run).collect()
+}
+
+/// Release patterns are of one location: a fence and a flag order nothing for those who look at
+/// another (PTX ISA, "Release and Acquire Patterns").
+#[test]
+fn plain_accesses_are_ordered_by_a_flag_that_was_read() {
+    let release = [
+        "st.release.gpu.global.u32 [%rd1], 1;",
+        "fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 1;",
+        "fence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd1], 1;",
+    ];
+    let wait_for = |flag: u32, value: u32| {
+        format!("ld.relaxed.gpu.global.u32 %r6, [%rd1+{flag}];\nsetp.ne.u32 %p2, %r6, {value};")
+    };
+    let add = "red.relaxed.gpu.global.add.u32 [%rd1], 1;";
+    let (store, other) = (
+        "st.relaxed.gpu.global.u32 [%rd1], 2;",
+        "st.relaxed.gpu.global.u32 [%rd1+64], 2;",
+    );
+    let passes_on = "fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+64], 2;";
+    for release in release {
+        for (next, wait) in [
+            (add, wait_for(0, 2)),
+            (passes_on, wait_for(64, 2)),
+            ("", wait_for(0, 1)),
+        ] {
+            let all = number_behind_a_flag(release, next, &wait);
+            assert!(all.iter().all(Option::is_none), "{release} {next} {all:?}");
+        }
+        for (next, wait) in [(store, wait_for(0, 2)), (other, wait_for(64, 2))] {
+            let all = number_behind_a_flag(release, next, &wait);
+            let found = { all.iter().flatten() }
+                .find(|fault| fault.contains("the fences on both sides do not meet"));
+            assert!(found.is_some(), "{release} {next} {all:?}");
+        }
+    }
+}

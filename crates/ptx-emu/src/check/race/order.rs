@@ -7,6 +7,7 @@ use super::strength::Scope;
 use crate::check::fences::Fences;
 use crate::registers::{LANES, lanes_where};
 use crate::tally::InstructionInfo;
+use crate::views::{Reader, Views};
 
 /// One access, as the shadow remembers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -223,6 +224,12 @@ impl Clocks {
         }
     }
 
+    /// For each warp of the cluster the clock below which its accesses are ordered before this
+    /// one's.
+    pub(crate) fn seen(&self, warp: usize) -> &[u32] {
+        &self.seen[warp * self.width..][..self.warps]
+    }
+
     /// How the warps of the block of a rank looked at memory that blocks share: if one has no fence
     /// behind that, so.
     pub(crate) fn looked(&self, rank: usize) -> Looked {
@@ -394,6 +401,8 @@ pub(crate) struct DeviceOrder<'a> {
     pub(crate) fences: &'a Fences,
     /// [`Clocks::synchronized`] of the warp.
     pub(crate) synchronized: u32,
+    /// Where stores arrive late, what each warp has read, and the warp that accesses.
+    pub(crate) views: Option<(&'a Views, Reader)>,
 }
 
 impl BlockOrder for DeviceOrder<'_> {
@@ -408,6 +417,8 @@ impl BlockOrder for DeviceOrder<'_> {
         let block = (earlier.block - self.first_block).into();
         let warp = usize::from(earlier.warp);
         self.fences.of(block, warp, self.synchronized) > earlier.clock
+            && (self.views)
+                .is_none_or(|(views, by)| views.orders(by, ((block, warp), earlier.clock)))
     }
 
     #[inline(always)]
