@@ -11,6 +11,7 @@ use terminal::progress::NoProgress;
 use super::ceiling::necessary_bytes;
 use super::emulated::Extent;
 use super::expected;
+use super::orders::Orders;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, LabSpec, ToleranceRule};
@@ -67,19 +68,18 @@ pub struct Seen {
 pub struct CaseWork<'a> {
     pub(super) setup: CaseSetup<'a>,
     watch: &'a mut dyn Watch,
-    /// In how many orders of its threads the plan runs: sample by sample another.
-    pub(super) orders: u32,
+    /// The orders of its threads in which the plan runs: sample by sample another.
+    pub(super) orders: Orders,
     pub(super) seen: Seen,
 }
 
 impl<'a> CaseWork<'a> {
     /// Nothing is done yet.
     pub fn new(setup: CaseSetup<'a>, watch: &'a mut dyn Watch) -> CaseWork<'a> {
-        let Subject { module, plan } = setup.subject;
         CaseWork {
+            orders: Orders::of(&setup),
             setup,
             watch,
-            orders: setup.device.orders(module, plan),
             seen: Seen {
                 noise: None,
                 necessary_bytes: 0,
@@ -94,7 +94,7 @@ impl<'a> CaseWork<'a> {
     /// Runs the checks of the emulated device, which finds faults that a GPU may not show.
     pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), NoResult> {
         let orders = match extent {
-            Extent::Whole => self.orders,
+            Extent::Whole => self.orders.count(),
             Extent::Sampled => 1,
         };
         for sample in 0..orders {
@@ -164,7 +164,7 @@ impl<'a> CaseWork<'a> {
     /// where buffers lie.
     fn order(&self, sample: u32) -> Order {
         Order {
-            number: sample % self.orders,
+            number: self.orders.of_sample(sample),
             seed: self.number("order", 0),
         }
     }
@@ -173,7 +173,7 @@ impl<'a> CaseWork<'a> {
     fn by_order(&self, mut failure: Failure) -> Failure {
         if failure
             .sample
-            .is_some_and(|sample| sample % self.orders != 0)
+            .is_some_and(|sample| !self.orders.is_plain(sample))
         {
             failure.kind = Kind::WrongResult;
             failure.message += "; right where blocks and lanes ran in the order of their index, wrong in another: the result depends on which thread is first";

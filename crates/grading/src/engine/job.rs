@@ -285,7 +285,7 @@ impl CaseJob {
         };
         // One sample against the CPU comes first, whatever is timed then.
         let samples = if timed.is_empty() {
-            self.samples.max(work.orders)
+            work.orders.samples(self.samples)
         } else {
             1
         };

@@ -48,6 +48,7 @@ mod grading;
 pub mod job;
 pub mod open;
 mod options;
+mod orders;
 mod patience;
 mod replayed;
 mod run;

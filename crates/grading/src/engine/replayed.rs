@@ -63,7 +63,7 @@ impl CaseWork<'_> {
     pub fn replay(&mut self, asked: &AskedReplay, purpose: &str) -> Result<String, NoResult> {
         let samples = match asked.sample {
             Some(sample) => sample..sample + 1,
-            None => 0..self.orders,
+            None => 0..self.orders.count(),
         };
         let mut first = None;
         for sample in samples {
