@@ -97,6 +97,13 @@ pub(crate) struct AsyncCopy {
     pub(crate) pc: u32,
 }
 
+impl AsyncCopy {
+    /// Whether one request can make both, for two lanes.
+    pub(crate) fn is_like(&self, other: &AsyncCopy) -> bool {
+        (self.pc, self.bytes, self.src_bytes) == (other.pc, other.bytes, other.src_bytes)
+    }
+}
+
 /// Copies of each lane: those not in a group yet, and the groups, the oldest first.
 #[derive(Debug)]
 pub(crate) struct CopyGroups<T> {

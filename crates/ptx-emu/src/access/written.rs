@@ -6,7 +6,7 @@ use crate::access::region::Region;
 use crate::check::sanitizer::UnsetRead;
 use crate::fault::Stop;
 use crate::memory::shared::SharedMemory;
-use crate::registers::{LANES, lanes};
+use crate::registers::{LANES, Row64, lanes};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
 use crate::unset_origin::Origin;
@@ -194,12 +194,12 @@ impl BlockRunner<'_> {
         region.mark_unset(lane, offset, bytes, bits, origin);
     }
 
-    /// A copy from global to shared memory by a lane has been made, and marked as written: what it
-    /// has read that nothing has written stays so.
+    /// Copies from global to shared memory by lanes have been made, and marked as written: what they
+    /// have read that nothing has written stays so.
     pub(crate) fn pass_unset<R: Region>(
         &mut self,
         (from, request): (&R, &Request),
-        (to, start): (&mut SharedMemory, u64),
+        (to, starts): (&mut SharedMemory, &Row64),
     ) {
         let span = Span::of(request.addresses, request.mask, request.width);
         let Some(unwritten) = self.check_loaded(request, from, &span) else {
@@ -210,7 +210,7 @@ impl BlockRunner<'_> {
             let origin = unwritten.origin(lane, Origin::UNKNOWN);
             for byte in 0..u64::from(request.width) {
                 if !from.is_written(offset + byte, 1) {
-                    self.mark_unset(to, (lane, start + byte), (1, 0xff), origin);
+                    self.mark_unset(to, (lane, starts[lane] + byte), (1, 0xff), origin);
                 }
             }
         }

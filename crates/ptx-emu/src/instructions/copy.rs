@@ -11,7 +11,7 @@ use crate::access::{GlobalRegion, words};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::memory::claims::Claim;
-use crate::memory::{Words, byte_mask};
+use crate::memory::Words;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
@@ -208,16 +208,32 @@ struct Wait {
 impl Execute for Wait {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let mut queues = warp.copies.take().unwrap_or_default();
-        for lane in lanes(at.active) {
-            if self.pending.is_none() {
-                queues.loads.commit(lane);
+        let loads = &mut queues.loads;
+        if self.pending.is_none() {
+            lanes(at.active).for_each(|lane| loads.commit(lane));
+        }
+        let pending = self.pending.unwrap_or(0) as usize;
+        loop {
+            let due = lanes_where(at.active, |lane| loads.groups[lane].len() > pending);
+            if due == 0 {
+                break;
             }
-            while queues.loads.groups[lane].len() > self.pending.unwrap_or(0) as usize {
-                let mut group = queues.loads.groups[lane].pop_front().unwrap_or_default();
-                for copy in group.drain(..) {
-                    make(runner, warp, lane, copy)?;
+            let mut groups: [Vec<AsyncCopy>; LANES] = Default::default();
+            for lane in lanes(due) {
+                groups[lane] = loads.groups[lane].pop_front().unwrap_or_default();
+            }
+            let most = groups.iter().map(Vec::len).max().unwrap_or(0);
+            for number in 0..most {
+                let mut rest = lanes_where(due, |lane| number < groups[lane].len());
+                while rest != 0 {
+                    let first = groups[rest.trailing_zeros() as usize][number];
+                    let mask = lanes_where(rest, |lane| groups[lane][number].is_like(&first));
+                    rest &= !mask;
+                    make(runner, warp, mask, |lane| &groups[lane][number])?;
                 }
-                queues.loads.reuse(group);
+            }
+            for lane in lanes(due) {
+                loads.reuse(std::mem::take(&mut groups[lane]));
             }
         }
         warp.copies = Some(queues);
@@ -265,54 +281,62 @@ impl Execute for ArriveBehind {
     }
 }
 
-/// Makes a copy.
-fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> Result<(), Stop> {
+/// Makes copies of one instruction and size, those of the lanes of a mask.
+fn make<'c>(
+    runner: &mut BlockRunner,
+    warp: &Warp,
+    mask: u32,
+    copy: impl Fn(usize) -> &'c AsyncCopy,
+) -> Result<(), Stop> {
     let launch = runner.launch;
-    let (mask, mut data, pc) = (1 << lane, [0; 4], copy.pc);
-    if copy.src_bytes > 0 {
-        let sources = [copy.src; LANES];
-        let load = Request::weak(
-            AccessKind::Load,
-            &sources,
-            mask,
-            copy.src_bytes,
-            pc,
-            warp.index,
-        );
-        let span = Span::of(&sources, mask, copy.src_bytes);
-        let (buffer, _) = runner.buffer(&load, mask, &span)?;
+    let AsyncCopy {
+        bytes,
+        src_bytes,
+        pc,
+        ..
+    } = *copy(mask.trailing_zeros() as usize);
+    let (mut sources, mut targets) = ([0; LANES], [0; LANES]);
+    for lane in lanes(mask) {
+        (sources[lane], targets[lane]) = (copy(lane).src, copy(lane).dst);
+    }
+    let load = Request::weak(AccessKind::Load, &sources, mask, src_bytes, pc, warp.index);
+    let read = Span::of(&sources, mask, src_bytes);
+    let of_global = if src_bytes > 0 { mask } else { 0 };
+    let mut data = [[0; 4]; LANES];
+    let mut rest = of_global;
+    while rest != 0 {
+        let (buffer, part) = runner.buffer(&load, rest, &read)?;
+        rest &= !part;
+        let load = Request { mask: part, ..load };
         let mut region = GlobalRegion::new(buffer, launch);
         if launch.sanitize.races {
-            runner.check_load(&load, &mut region, &span)?;
+            runner.check_load(&load, &mut region, &read)?;
         }
-        let before: Vec<u8> = copy
-            .data
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .collect();
-        runner.check_source(&load, &mut region, &before)?;
-        for (at, word) in (0..copy.src_bytes).step_by(4).zip(&mut data) {
-            let offset = copy.src - buffer.base + u64::from(at);
-            *word = region.load(lane, offset, 4) & byte_mask((copy.src_bytes - at).min(4));
+        for lane in lanes(part) {
+            let words = words(&region, sources[lane] - buffer.base, src_bytes);
+            (data[lane].iter_mut().zip(words)).for_each(|(to, from)| *to = from);
+            let before = &copy(lane).data;
+            if data[lane] != *before {
+                let before = before.map(u32::to_le_bytes);
+                let load = Request {
+                    mask: 1 << lane,
+                    ..load
+                };
+                runner.check_source(&load, &mut region, before.as_flattened())?;
+            }
         }
     }
-    let targets = [copy.dst; LANES];
-    let store = Request::weak(
-        AccessKind::Store,
-        &targets,
-        mask,
-        copy.bytes,
-        pc,
-        warp.index,
-    );
-    let span = Span::of(&targets, mask, copy.bytes);
+    let store = Request::weak(AccessKind::Store, &targets, mask, bytes, pc, warp.index);
+    let span = Span::of(&targets, mask, bytes);
     if runner.records {
         runner.note_arrival(Space::Shared, &store, None);
     }
     let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
-        claims.release(copy.dst, copy.bytes.into());
-        claims.note_store(copy.dst, copy.bytes.into());
+        for lane in lanes(mask) {
+            claims.release(targets[lane], bytes.into());
+            claims.note_store(targets[lane], bytes.into());
+        }
     }
     if launch.sanitize.races {
         let checked = runner.check_stores(&store, &mut shared, &span, |_, _| true, |_, _| {});
@@ -322,19 +346,20 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         }
     }
     runner.mark_written(&store, &mut shared, &span);
-    for (at, word) in (0..copy.bytes).step_by(4).zip(data) {
-        shared.store(lane, copy.dst + u64::from(at), 4, word);
+    for lane in lanes(mask) {
+        for (at, word) in (0..bytes).step_by(4).zip(data[lane]) {
+            shared.store(lane, targets[lane] + u64::from(at), 4, word.into());
+        }
     }
-    if let Some(buffer) = launch.memory.find(copy.src, copy.src_bytes.into()) {
-        let sources = [copy.src; LANES];
-        let load = Request {
-            kind: AccessKind::Load,
-            addresses: &sources,
-            width: copy.src_bytes,
-            ..store
+    let mut rest = of_global;
+    while rest != 0 {
+        let Ok((buffer, part)) = runner.buffer(&load, rest, &read) else {
+            break;
         };
+        rest &= !part;
+        let load = Request { mask: part, ..load };
         let region = GlobalRegion::new(buffer, launch);
-        runner.pass_unset((&region, &load), (&mut shared, copy.dst));
+        runner.pass_unset((&region, &load), (&mut shared, &targets));
     }
     runner.block.shared = shared;
     Ok(())

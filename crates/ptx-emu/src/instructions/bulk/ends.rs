@@ -89,7 +89,7 @@ fn mark(runner: &mut BlockRunner, load: &BulkLoad, shared: &mut SharedMemory) ->
         for part in tile.parts(copy.shared, row.start, row.bytes) {
             let from = [row.global + u64::from(part.start - row.start); LANES];
             let request = of_bytes(copy, AccessKind::Load, &from, part.bytes);
-            runner.pass_unset((&global, &request), (shared, part.shared));
+            runner.pass_unset((&global, &request), (shared, &[part.shared; LANES]));
         }
     }
     Ok(())
