@@ -9,9 +9,10 @@ use super::case::CaseSetup;
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, LabSpec};
 
-/// Updates of a case in all of its orders together, beyond which it has fewer of them. With as many
-/// in one of them, it is not run again on other inputs in the same order.
-const UPDATES: u64 = 1_000_000;
+/// Updates of a case in all of its orders together, beyond which it has fewer of them.
+const UPDATES: u64 = 500_000;
+/// Updates of a case beyond which it is not run again on other inputs in the same order.
+const ONCE: u64 = 1_000_000;
 /// The orders of the largest cases.
 const LEAST: u32 = 3;
 
@@ -24,7 +25,7 @@ pub(super) struct Orders {
     count: u32,
     /// Its first beside the plain one, counted from that.
     first: u32,
-    /// One run takes as long as all that a case should.
+    /// It runs once in each.
     is_large: bool,
 }
 
@@ -63,7 +64,7 @@ impl Orders {
             of_device,
             count: count(spec),
             first: ((start + u64::from(dealt)) % others) as u32,
-            is_large: updates(spec) > UPDATES,
+            is_large: updates(spec) > ONCE,
         }
     }
 
