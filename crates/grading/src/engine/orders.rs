@@ -2,7 +2,7 @@
 //!
 //! A small case runs in all orders of the device. In a large one that takes long, and shows little
 //! that small ones do not, so it has its share: the plain order, and the next of the others, which
-//! the cases of the lab are dealt in turn. How large a case is its lab says, not the submission,
+//! the cases of the lab are dealt in turn. The largest have the plain one alone. How large a case is its lab says, not the submission,
 //! which has no say in how often it is looked at.
 
 use super::case::CaseSetup;
@@ -11,10 +11,10 @@ use crate::lab_spec::{CaseSpec, LabSpec};
 
 /// Updates of a case in all of its orders together, beyond which it has fewer of them.
 const UPDATES: u64 = 500_000;
-/// Updates of a case beyond which it is not run again on other inputs in the same order.
-const ONCE: u64 = 1_000_000;
-/// The orders of the largest cases.
+/// The least orders of a case that runs in several.
 const LEAST: u32 = 3;
+/// Updates beyond which a case runs once: it is there for its size.
+const ONCE: u64 = 1_000_000;
 
 /// The orders of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Orders {
     count: u32,
     /// Its first beside the plain one, counted from that.
     first: u32,
-    /// It runs once in each.
+    /// It runs once.
     is_large: bool,
 }
 
@@ -44,13 +44,18 @@ impl Orders {
     }
 
     fn dealt(of_device: u32, lab_spec: &LabSpec, spec: &CaseSpec, seeds: Seeds) -> Orders {
-        let updates = |of: &CaseSpec| {
+        let updates = |of: &CaseSpec| -> u64 {
             let case = of.with_seed(lab_spec.lab, 1);
             case.map_or(0, |case| case.work().updates)
         };
         let count = |of: &CaseSpec| {
-            let share = UPDATES.checked_div(updates(of)).unwrap_or(u64::MAX);
-            let least = LEAST.min(of_device);
+            let updates = updates(of);
+            let share = UPDATES.checked_div(updates).unwrap_or(u64::MAX);
+            let least = if updates > ONCE {
+                1
+            } else {
+                LEAST.min(of_device)
+            };
             share.clamp(least.into(), of_device.into()) as u32
         };
         let before = { lab_spec.cases.iter() }.take_while(|other| other.name != spec.name);
@@ -151,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_case_runs_once_in_each_of_its_orders() {
+    fn the_largest_cases_run_once() {
         let lab_spec = lab_spec();
         let samples = |of_device, case: usize| {
             let orders = Orders::dealt(of_device, &lab_spec, &lab_spec.cases[case], Seeds(7));
@@ -162,7 +167,7 @@ mod tests {
         large.cases[1].params.set("steps", 2);
         let orders = |of_device| Orders::dealt(of_device, &large, &large.cases[1], Seeds(7));
         assert_eq!([samples(1, 1), orders(1).samples(2)], [2, 1]);
-        assert_eq!(orders(9).samples(2), 3);
+        assert_eq!(orders(9).samples(2), 1);
     }
 
     #[test]
