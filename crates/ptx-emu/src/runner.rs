@@ -642,7 +642,7 @@ impl<'a> BlockRunner<'a> {
 
     /// The order among the blocks of the launch, as a warp of the running block sees it.
     pub(crate) fn device_order(&self, warp: usize) -> DeviceOrder<'a> {
-        // What blocks of a cluster learn of each other by their shared memory has no views.
+        // Blocks of a cluster also learn of each other by their shared memory, which has no views.
         let views = { self.launch.views.as_ref() }.filter(|_| self.launch.cluster_blocks() == 1);
         DeviceOrder {
             views: views.map(|views| (views, self.reader(warp))),

@@ -451,7 +451,7 @@ impl Views {
     }
 
     /// Whether accesses of a warp at a clock may be ordered before those of a warp of another block
-    /// from now on: false only where it has not read what that warp has released since, nor
+    /// from now on: false only where it has read neither what that warp has released since, nor
     /// anything behind it.
     pub(crate) fn orders(&self, by: Reader, (earlier, clock): (Reader, u32)) -> bool {
         let (state, _) = &*self.lock();

@@ -1,9 +1,9 @@
-//! In which orders of its threads a case runs, where what a program computes may depend on them.
+//! The orders of its threads that a case runs in, if what a program computes may depend on them.
 //!
 //! A small case runs in all orders of the device. In a large one that takes long, and shows little
 //! that small ones do not, so it has its share: the plain order, and the next of the others, which
-//! the cases of the lab are dealt in turn. The largest have the plain one alone. How large a case is its lab says, not the submission,
-//! which has no say in how often it is looked at.
+//! the cases of the lab are dealt in turn. The largest have the plain one alone. How large a case
+//! is its lab says, not the submission, which has no say in how often it is looked at.
 
 use super::case::CaseSetup;
 use super::seeds::Seeds;

@@ -194,8 +194,8 @@ impl BlockRunner<'_> {
         region.mark_unset(lane, offset, bytes, bits, origin);
     }
 
-    /// Copies from global to shared memory by lanes have been made, and marked as written: what they
-    /// have read that nothing has written stays so.
+    /// Copies of lanes from global to shared memory have been made, and marked as written: of what
+    /// they have read, that which nothing has written stays so.
     pub(crate) fn pass_unset<R: Region>(
         &mut self,
         (from, request): (&R, &Request),
