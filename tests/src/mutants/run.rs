@@ -54,7 +54,9 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Those of the corpus, by `names`; all without names. Hidden cases are drawn from `draw`.
+    /// Those of the corpus, by `names`; all without names. A name with a `/` is a folder of the
+    /// course, in that of its lab, as `kernels-gpu/solutions/wave2d/shmem`. Hidden cases are drawn
+    /// from `draw`.
     ///
     /// # Errors
     ///
@@ -81,8 +83,9 @@ impl Programs {
             found = folders.collect();
         }
         for name in found {
-            let bundle = grader.scratch.join(format!("{name}.bundle"));
-            let packed = programs.packed(&name, &programs.folder.join(&name), &bundle)?;
+            let file = format!("{}.bundle", name.replace('/', "-"));
+            let bundle = grader.scratch.join(file);
+            let packed = programs.packed(&name, &programs.folder_of(&name), &bundle)?;
             packed.map_err(|kind| format!("{name} is not right itself: {}", kind.code()))?;
             let fate = programs.graded(&name, &bundle, grader)?;
             if fate != Fate::Survived {
@@ -167,8 +170,17 @@ impl Programs {
     }
 
     fn source(&self, program: &str, file: &str) -> Result<String, String> {
-        let path = self.folder.join(program).join(file);
+        let path = self.folder_of(program).join(file);
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn folder_of(&self, program: &str) -> PathBuf {
+        let parent = if program.contains('/') {
+            &self.course
+        } else {
+            &self.folder
+        };
+        parent.join(program)
     }
 
     fn lab_file(&self, lab: &str) -> PathBuf {
@@ -195,9 +207,12 @@ impl Programs {
     }
 }
 
-/// The lab of a program: the first word of its name.
+/// The lab of a program: the first word of its name, or the folder that it is in.
 fn lab_of(program: &str) -> &str {
-    program.split('-').next().unwrap_or(program)
+    match program.rsplit('/').nth(1) {
+        Some(lab) => lab,
+        None => program.split('-').next().unwrap_or(program),
+    }
 }
 
 /// The bundle's instructions, without source lines, and its plans.
