@@ -139,6 +139,7 @@ mod hold;
 mod image;
 mod instructions;
 mod launch;
+mod liveness;
 mod machine;
 mod memory;
 mod names;

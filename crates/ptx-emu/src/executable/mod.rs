@@ -18,6 +18,7 @@ use crate::counts::InstructionClass;
 use crate::device_runtime::with_cooperative_groups;
 use crate::frame::{Exchange, FunctionCode};
 use crate::instructions::{self, Decoded};
+use crate::liveness::Liveness;
 use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
@@ -27,6 +28,7 @@ use crate::tally::InstructionInfo;
 use crate::unset_values::{
     self, Spaces,
     facts::{Company, Facts, Flow, Rule, WordAccess},
+    shadows::Numbers,
 };
 
 /// A PTX module that can be loaded: what it declares, and its code.
@@ -342,7 +344,13 @@ impl Builder {
         mark_targets(&mut self.marks[entry as usize..], &facts);
         let insts = &mut self.code.insts[entry as usize..];
         let spaces = self.spaces;
-        let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
+        let numbers = Numbers {
+            rows: function.frame.rows(),
+        };
+        let liveness = Liveness::of(&facts, numbers);
+        let live = (numbers, liveness.as_ref());
+        let tracked =
+            unset_values::track(insts, &facts, live, &mut function.frame, &parameters, spaces);
         let behind = entry + insts.len() as u32;
         for each in &facts {
             let writes = each.writes.iter().copied();

@@ -153,7 +153,7 @@ impl Facts {
     }
 
     /// All registers and constants that it reads.
-    pub(super) fn all_reads(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn all_reads(&self) -> impl Iterator<Item = Slot> {
         let guard = self.guard.map(|row| Slot {
             class: RegClass::Pred,
             row,

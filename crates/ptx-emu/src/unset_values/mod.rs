@@ -54,6 +54,7 @@ pub(crate) mod shadows;
 use ptx::RegClass;
 
 use crate::frame::FrameBuilder;
+use crate::liveness::Liveness;
 use crate::registers::{Bases, Slot};
 use crate::runner::{Inst, Op};
 use facts::{Facts, Rule};
@@ -86,15 +87,16 @@ pub(crate) struct Tracked {
     pub(crate) rows_before: Bases,
 }
 
-/// Makes the instructions of a function that may see an unset value track it.
+/// Makes the instructions of a function that may see an unset value track it. `numbers` are those
+/// of its rows.
 pub(crate) fn track(
     insts: &mut [Inst],
     facts: &[Facts],
+    (numbers, liveness): (Numbers, Option<&Liveness>),
     frame: &mut FrameBuilder,
     parameters: &[Slot],
     spaces: Spaces,
 ) -> Tracked {
-    let numbers = Numbers { rows: frame.rows() };
     let mut is_set = vec![false; numbers.count()];
     for slot in frame.constant_rows() {
         is_set[numbers.of(slot)] = true;
@@ -106,7 +108,7 @@ pub(crate) fn track(
         numbers,
         rows: vec![None; numbers.count()],
     };
-    let early = reach::maybe_unset(facts, numbers, &is_set, spaces);
+    let early = reach::maybe_unset(facts, liveness, numbers, &is_set, spaces);
     let add = |number: usize, to: &mut Shadows, builder: &mut FrameBuilder| {
         let class = numbers.class(number);
         let row = builder.next_row(class);

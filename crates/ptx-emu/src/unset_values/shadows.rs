@@ -6,16 +6,16 @@ use crate::registers::{Bases, Slot};
 
 /// A number for each row of a frame, whatever its file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
-    pub(super) rows: Bases,
+pub(crate) struct Numbers {
+    pub(crate) rows: Bases,
 }
 
 impl Numbers {
-    pub(super) fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         (self.rows.r32 + self.rows.r64 + self.rows.pred) as usize
     }
 
-    pub(super) fn of(self, slot: Slot) -> usize {
+    pub(crate) fn of(self, slot: Slot) -> usize {
         let before = match slot.class {
             RegClass::B16 | RegClass::B32 => 0,
             RegClass::B64 => self.rows.r32,
@@ -25,7 +25,7 @@ impl Numbers {
     }
 
     /// The class of the file that a row lies in.
-    pub(super) fn class(self, number: usize) -> RegClass {
+    pub(crate) fn class(self, number: usize) -> RegClass {
         match number as u32 {
             number if number < self.rows.r32 => RegClass::B32,
             number if number < self.rows.r32 + self.rows.r64 => RegClass::B64,
