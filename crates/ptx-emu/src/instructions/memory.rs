@@ -20,7 +20,7 @@ use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::request::{Piece, Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_origin::Origin;
-use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
+use crate::unset_values::facts::{self, LoadsOwn, Rule, Word, WordAccess};
 use crate::unset_values::shadows::Shadow;
 use crate::views::Reach;
 use crate::warp::Warp;
@@ -74,6 +74,11 @@ impl Modifiers {
     fn note(&self, r: &mut Reader, space: Space) {
         let bytes = self.ty.bytes();
         r.function.note_access(space, bytes);
+        r.facts.elements = Some(facts::Elements {
+            space,
+            bytes,
+            is_constant: false,
+        });
         if !self.is_strong() {
             return;
         }
@@ -209,6 +214,9 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         });
     }
     modifiers.note(r, space);
+    if let Some(loaded) = &mut r.facts.elements {
+        loaded.is_constant = non_coherent;
+    }
     r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,

@@ -104,6 +104,8 @@ pub(crate) struct Facts {
     /// Its opcode, for the messages of strict ones.
     pub(crate) opcode: Option<Box<str>>,
     pub(crate) company: Company,
+    /// The elements that it loads or stores.
+    pub(crate) elements: Option<Elements>,
     /// How it makes strong accesses.
     pub(crate) strength: Option<Strength>,
     /// The word that it accesses, if it is one that others may update.
@@ -117,6 +119,16 @@ pub(crate) struct Facts {
     pub(crate) makes: Makes,
     /// The use that it makes of its registers, as products of a warpgroup see it.
     pub(crate) registers: RegisterUse,
+}
+
+/// The elements that an instruction loads or stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Elements {
+    pub(crate) space: Space,
+    /// Bytes of each.
+    pub(crate) bytes: u32,
+    /// They do not change while the kernel runs: `ld.global.nc`.
+    pub(crate) is_constant: bool,
 }
 
 /// A word that threads share, as an instruction names it.
