@@ -254,6 +254,17 @@ impl FrameBuilder {
         rows.map(|(class, row)| Slot { class, row })
     }
 
+    /// The rows of constants that differ from lane to lane.
+    pub(crate) fn lane_rows(&self) -> impl Iterator<Item = Slot> {
+        let constants = self.constants.iter();
+        constants.filter_map(|(&(class, value), &row)| {
+            let Constant::Special(special) = value else {
+                return None;
+            };
+            special.is_of_lane().then_some(Slot { class, row })
+        })
+    }
+
     /// Rows of each file until now.
     pub(crate) fn rows(&self) -> Bases {
         self.next

@@ -147,6 +147,7 @@ mod order;
 mod placement;
 mod polls;
 mod position;
+mod pressure;
 mod printed;
 mod printf;
 mod products;

@@ -197,6 +197,20 @@ impl Special {
         Some(Ok(found))
     }
 
+    /// True if the lanes of a warp may have different ones.
+    pub(crate) fn is_of_lane(self) -> bool {
+        matches!(
+            self,
+            Special::Tid(_)
+                | Special::LaneId
+                | Special::LaneMaskEq
+                | Special::LaneMaskLe
+                | Special::LaneMaskLt
+                | Special::LaneMaskGe
+                | Special::LaneMaskGt
+        )
+    }
+
     /// True if the register tells of shared memory that the system reserves.
     pub(crate) fn is_reserved_shared(self) -> bool {
         matches!(

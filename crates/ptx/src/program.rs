@@ -163,6 +163,11 @@ impl Program {
         Some(&self.files[place].path)
     }
 
+    /// The PTX text.
+    pub fn text(&self) -> &str {
+        &self.source
+    }
+
     /// The lines of the PTX text, without their ends.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.source.lines()

@@ -1,8 +1,9 @@
-//! A module that is read kernel by kernel.
+//! A module that is read kernel by kernel, and the registers that its kernels need at least: few
+//! launches have blocks so large that these matter.
 
 use std::sync::{Arc, OnceLock};
 
-use ptx::{FunctionId, Outline, Program};
+use ptx::{Body, FunctionId, Outline, Problem, Program};
 
 use super::{Builder, Executable, nothing};
 use crate::unset_values::Spaces;
@@ -71,5 +72,48 @@ impl Kernels {
             .functions
             .resize(program.functions.len(), nothing);
         builder.finish(program)
+    }
+}
+
+/// The registers of each function, once they were asked for.
+#[derive(Debug)]
+pub(super) struct Needs {
+    /// The module's text without its bodies; `None` if these have to be read at once.
+    outline: OnceLock<Option<Outline>>,
+    of: Vec<OnceLock<u32>>,
+}
+
+impl Needs {
+    /// Those of a module with this number of functions.
+    pub(super) fn of_functions(count: usize) -> Self {
+        Self {
+            outline: OnceLock::new(),
+            of: (0..count).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Those of a kernel of this executable, whose own these needs are.
+    pub(super) fn of(&self, executable: &Executable, kernel: FunctionId) -> u32 {
+        *self.of[kernel.0 as usize].get_or_init(|| {
+            let text = executable.program.text();
+            let mut builder = Builder::of(Spaces::of(text));
+            let mut needed = 0;
+            let mut read = |body: &mut Body| -> Result<(), Problem> {
+                builder.needed_registers = (body.id() == kernel).then_some(0);
+                builder.function(body)?;
+                needed = builder.needed_registers.unwrap_or(needed);
+                Ok(())
+            };
+            let outline = match &executable.kernels {
+                Some(kernels) => Some(&kernels.outline),
+                None => self.outline.get_or_init(|| Outline::of(text)).as_ref(),
+            };
+            match outline {
+                Some(outline) => drop(outline.read_bodies([kernel], read)),
+                // It was read before, and is right.
+                None => drop(Program::read(text, &mut read)),
+            }
+            needed
+        })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ptx::{Body, Function, FunctionId, Instruction, Problem, Program, SourceLocId};
 
-use kernels::Kernels;
+use kernels::{Kernels, Needs};
 
 use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
@@ -20,6 +20,7 @@ use crate::frame::{Exchange, FunctionCode};
 use crate::instructions::{self, Decoded};
 use crate::liveness::Liveness;
 use crate::position::{CodePosition, Positions, look_ahead};
+use crate::pressure;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
@@ -39,6 +40,7 @@ pub struct Executable {
     unsupported: Vec<UnsupportedInstruction>,
     /// The code of its kernels, if it has none itself.
     kernels: Option<Kernels>,
+    needs: Needs,
 }
 
 /// An instruction that is not modelled: executing it is a fault.
@@ -88,6 +90,7 @@ impl Executable {
             program: kernels.program().clone(),
             code: Code::default(),
             unsupported: Vec::new(),
+            needs: Needs::of_functions(kernels.program().functions.len()),
             kernels: Some(kernels),
         };
         let is_right = |kernel: &Function| executable.kernel(&kernel.name).is_some();
@@ -174,6 +177,14 @@ impl Executable {
         self.whole().code.is_recursive()
     }
 
+    /// The 32-bit registers that a thread of this kernel needs at least, whatever compiles it, if
+    /// nothing bounds them ([`ptx::Function::bounded_registers`]); 0 without such a kernel. A
+    /// compiler may take more.
+    pub fn needed_registers(&self, kernel: &str) -> u32 {
+        let found = self.program.defined_kernel(kernel);
+        found.map_or(0, |(id, _)| self.needs.of(self, id))
+    }
+
     /// The positions of all instructions that a launch of a kernel can reach, those of functions
     /// that it calls too. None without such a kernel.
     pub fn positions(&self, kernel: &str) -> Vec<&CodePosition> {
@@ -197,6 +208,9 @@ struct Builder {
     marks: Vec<Mark>,
     /// Where a generic address may lie.
     spaces: Spaces,
+    /// The least registers of the function read last, where they are asked for: to find them takes
+    /// as long as all else.
+    needed_registers: Option<u32>,
 }
 
 /// The notes on an instruction until source positions are known.
@@ -221,6 +235,7 @@ impl Builder {
             unsupported: Vec::new(),
             marks: Vec::new(),
             spaces,
+            needed_registers: None,
         }
     }
 
@@ -256,6 +271,7 @@ impl Builder {
         let infos = code.infos.iter_mut().zip(&marks);
         look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.leaves, mark.is_target)));
         Executable {
+            needs: Needs::of_functions(program.functions.len()),
             program,
             code,
             unsupported,
@@ -348,9 +364,20 @@ impl Builder {
             rows: function.frame.rows(),
         };
         let liveness = Liveness::of(&facts, numbers);
+        let classes = self.marks[entry as usize..].iter().map(|mark| mark.class);
+        if let (Some(needed), Some(liveness)) = (&mut self.needed_registers, &liveness) {
+            let rows = (numbers, function.frame.lane_rows());
+            *needed = pressure::registers(&facts, classes, rows, liveness, spaces);
+        }
         let live = (numbers, liveness.as_ref());
-        let tracked =
-            unset_values::track(insts, &facts, live, &mut function.frame, &parameters, spaces);
+        let tracked = unset_values::track(
+            insts,
+            &facts,
+            live,
+            &mut function.frame,
+            &parameters,
+            spaces,
+        );
         let behind = entry + insts.len() as u32;
         for each in &facts {
             let writes = each.writes.iter().copied();
