@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ptx_emu::{
     Fault, FaultKind, ImageProblem, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault,
+    ShapeError,
 };
 use serde::Serialize;
 
@@ -140,6 +141,13 @@ pub(crate) fn not_launched(fault: &Fault) -> Code {
         Fault::Launch(LaunchError::Refused { .. }) | Fault::Unsupported(_) => {
             unsupported(Need::Kernel, &text);
             Code::NOT_SUPPORTED
+        }
+        Fault::Launch(LaunchError::Shape {
+            error: ShapeError::Registers { .. },
+            ..
+        }) => {
+            refused(&text);
+            Code::LAUNCH_OUT_OF_RESOURCES
         }
         _ => refused(&text),
     }

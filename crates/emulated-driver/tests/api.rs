@@ -312,6 +312,50 @@ fn more_shared_memory_needs_consent() {
     assert_eq!(blocks, 2);
 }
 
+/// A kernel whose threads carry 40 doubles from round to round.
+fn sums() -> String {
+    let each =
+        |line: &str| -> String { (0..40).map(|i| line.replace('#', &i.to_string())).collect() };
+    format!(
+        ".version 7.0 .target sm_80 .address_size 64 .visible .entry sums(.param .u64 data) {{\n\
+         .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; .reg .f64 %s<40>; .reg .f64 %x<2>;\n\
+         ld.param.u64 %rd1, [data]; mov.u32 %r1, 0;\n{}again: ld.global.f64 %x1, [%rd1];\n{}\
+         add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra again;\n{}ret; }}",
+        each("mov.f64 %s#, 0d0000000000000000;\n"),
+        each("fma.rn.f64 %s#, %s#, %s#, %x1;\n"),
+        each("add.f64 %x1, %x1, %s#;\n") + "st.global.f64 [%rd1], %x1;\n",
+    )
+}
+
+#[test]
+fn a_block_that_needs_more_registers_than_it_has_is_not_launched() {
+    context();
+    let sums = function(module(&sums()), "sums");
+    let data = allocate(8);
+    write(data, &[0, 0]);
+    assert_eq!(launch(sums, 1024, 0, &[arg(&data)]), 701);
+    // The program may go on.
+    assert_eq!(launch(sums, 1, 0, &[arg(&data)]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), 0);
+    let attribute = |which: c_int| {
+        let mut value = -1;
+        let asked =
+            cu!(cuFuncGetAttribute(&mut value => *mut c_int, which => c_int, sums => Handle));
+        (asked, value)
+    };
+    // Threads of a block, and registers of a thread.
+    assert_eq!((attribute(0), attribute(4)), ((0, 768), (0, 80)));
+    let blocks = |threads: c_int| {
+        let mut blocks = -1;
+        let asked = cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks => *mut c_int, sums => Handle, threads => c_int, 0 => usize));
+        (asked, blocks)
+    };
+    assert_eq!(
+        [blocks(1024), blocks(768), blocks(128)],
+        [(0, 0), (0, 1), (0, 6)]
+    );
+}
+
 #[test]
 fn variables_have_addresses() {
     context();

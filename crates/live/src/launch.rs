@@ -195,7 +195,7 @@ impl Launch {
     fn found(&self, trial: &Trial<'_>, launched: &Launched<'_>) -> Made {
         let shared = u64::from(trial.kernel().shared_bytes) + u64::from(self.shared);
         let mut made = Made {
-            room: Room::of(&trial.limits, trial.config.block, shared),
+            room: Room::of(&trial.limits, trial.config.block, shared, trial.registers()),
             printed: launched.printed.clone(),
             ..Made::default()
         };
@@ -261,9 +261,9 @@ impl Launch {
 }
 
 impl Room {
-    fn of(limits: &DeviceLimits, block: [u32; 3], shared_bytes: u64) -> Room {
+    fn of(limits: &DeviceLimits, block: [u32; 3], shared_bytes: u64, registers: u32) -> Room {
         let threads = block.into_iter().fold(1, u32::saturating_mul);
-        let blocks = limits.resident_blocks(threads, shared_bytes);
+        let blocks = limits.resident_blocks(threads, shared_bytes, registers);
         let blocks = blocks / u64::from(limits.multiprocessors);
         Room {
             blocks,

@@ -127,7 +127,7 @@ pub struct DeviceLimits {
     pub stack_bytes: u64,
     /// Nested calls of a thread.
     pub call_depth: u32,
-    /// Multiprocessors. With the next three, it says how many blocks run at once: see
+    /// Multiprocessors. With the next ones, it says how many blocks run at once: see
     /// [`DeviceLimits::resident_blocks`].
     pub multiprocessors: u32,
     /// Threads that a multiprocessor holds.
@@ -158,13 +158,19 @@ impl DeviceLimits {
     }
 
     /// The number of blocks, of `threads` threads and `shared_bytes` of shared memory each, that
-    /// the device holds at once. Registers, which the emulated device does not allocate, may let a
-    /// GPU hold fewer.
-    pub fn resident_blocks(&self, threads: u32, shared_bytes: u64) -> u64 {
+    /// the device holds at once, if a thread takes this many registers. Of a kernel only those are
+    /// known that it takes at least (`Executable::needed_registers`), so a GPU may hold fewer.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u64, registers: u32) -> u64 {
         let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
+        let warps = threads.div_ceil(32).next_multiple_of(4).max(4);
+        let by_registers = match registers {
+            0 => u32::MAX,
+            taken => ptx::warps_by_registers(taken) / warps,
+        };
         let shared = (shared_bytes + u64::from(self.reserved_shared_bytes)).max(1);
         let by_shared = u64::from(self.shared_bytes_per_multiprocessor) / shared;
-        let blocks = by_shared.min(by_threads.min(self.blocks_per_multiprocessor).into());
+        let most = self.blocks_per_multiprocessor.min(by_registers);
+        let blocks = by_shared.min(by_threads.min(most).into());
         blocks.max(1) * u64::from(self.multiprocessors)
     }
 }

@@ -133,9 +133,7 @@ pub(crate) fn run<'a>(
 
 /// Clusters that the devices hold at once.
 fn resident_clusters(launch: &LaunchContext) -> u64 {
-    let threads = launch.block_threads();
-    let blocks = launch.limits.resident_blocks(threads, launch.shared_bytes);
-    (blocks / u64::from(launch.cluster_blocks())).max(1) * launch.devices()
+    (launch.resident / u64::from(launch.cluster_blocks())).max(1) * launch.devices()
 }
 
 impl<'a> Coresident<'a> {

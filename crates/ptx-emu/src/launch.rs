@@ -18,12 +18,14 @@ use crate::turn::KIND;
 /// The most blocks of a launch: each has a number among all that the machine ever ran.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
 
-/// Checks a launch with a parameter block for each device against the kernel and a device's limits.
+/// Checks a launch with a parameter block for each device against the kernel, the registers that it
+/// needs at least, and a device's limits.
 pub(crate) fn validate(
     kernel: &Function,
     config: &LaunchConfig,
     params: &[&[u8]],
     limits: &DeviceLimits,
+    needed_registers: impl FnOnce() -> u32,
 ) -> Result<(), LaunchError> {
     let mut lens = params.iter().map(|params| params.len());
     if let Some(given) = lens.find(|len| *len != kernel.kernel_param_bytes as usize) {
@@ -48,7 +50,9 @@ pub(crate) fn validate(
         cluster_blocks: limits.cluster_blocks,
         is_portable: false,
     };
-    let checked = kernel.check_shape(&shape, &allowed);
+    let checked = kernel
+        .check_shape(&shape, &allowed)
+        .and_then(|()| kernel.check_registers(config.block, needed_registers));
     checked.map_err(|error| LaunchError::Shape {
         kernel: kernel.name.clone(),
         error,

@@ -103,8 +103,9 @@
 //! - A launch takes one of the orders in which threads may run ([`Schedule`]). Where threads
 //!   communicate by atomics or strong accesses, the result may be right in it and wrong in another:
 //!   run such kernels ([`Executable::depends_on_order`]) in several.
-//! - The number of blocks that run at once follows from threads and shared memory
-//!   ([`DeviceLimits::resident_blocks`]); registers may let a GPU hold fewer.
+//! - The number of blocks that run at once ([`DeviceLimits::resident_blocks`]) follows from
+//!   threads, shared memory, and the registers that a thread needs at least (module `pressure`); a
+//!   compiler may take more, and a GPU hold fewer.
 //! - Memory is sequentially consistent; missing fences are seen only as races of other accesses.
 //!   With [`Options::volatile_is_plain`], volatile accesses are such.
 //! - Clocks count warp instructions of the block, not cycles.

@@ -568,7 +568,8 @@ impl Machine {
         let (program, code) = (read.program(), read.code());
         let globals: Vec<&[u64]> = modules.iter().map(|module| &*module.globals).collect();
         let function = &program.functions[id.0 as usize];
-        launch::validate(function, config, params, &self.limits)?;
+        let registers = || modules[0].executable.needed_registers(&function.name);
+        launch::validate(function, config, params, &self.limits, registers)?;
         self.prepare(code, id.0)
             .map_err(LaunchError::SystemMemory)?;
         let blocks = config.blocks() * params.len() as u64;
@@ -601,10 +602,19 @@ impl Machine {
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
         let threads = config.block.iter().product();
+        // Others do not see how many run at once.
+        let registers = if exchange.blocks || exchange.asks_where {
+            function.bounded_registers(registers())
+        } else {
+            0
+        };
+        let resident = self
+            .limits
+            .resident_blocks(threads, shared_bytes, registers);
         let placement = Placement::new(
             (schedule, options.seed(), self.launches),
             &self.limits,
-            self.limits.resident_blocks(threads, shared_bytes),
+            resident,
         );
         self.launches += 1;
         let launch = Launch {
@@ -625,6 +635,7 @@ impl Machine {
             count_l2: options.count_l2,
             inexact: options.inexact,
             shared_bytes,
+            resident,
             reserved_shared: reserves.then(|| {
                 let unit = SHARED_UNIT as u32;
                 (shared_bytes as u32).next_multiple_of(unit) + placement.shared_units() * unit

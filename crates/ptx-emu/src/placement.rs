@@ -121,7 +121,7 @@ mod tests {
 
     fn placement(schedule: Schedule, seed: u64) -> Placement {
         let limits = DeviceLimits::default();
-        let resident = limits.resident_blocks(256, 0);
+        let resident = limits.resident_blocks(256, 0, 0);
         Placement::new((schedule, seed, seed % 3), &limits, resident)
     }
 

@@ -334,6 +334,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) inexact: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
+    /// Blocks that a device holds at once.
+    pub(crate) resident: u64,
     /// Where shared memory starts that the system reserves, if the kernel asks.
     pub(crate) reserved_shared: Option<u32>,
     /// Where blocks run.

@@ -83,6 +83,20 @@ pub enum ShapeError {
         /// `.maxntid`.
         limit: u128,
     },
+    /// A block whose threads need more registers than a block has.
+    #[error(
+        "a thread of the kernel needs at least {needed} registers, so that a block of {block:?} takes {taken}; a block has {limit}"
+    )]
+    Registers {
+        /// As asked for.
+        block: [u32; 3],
+        /// Those that a thread needs at least.
+        needed: u32,
+        /// Those that the block takes then: threads and registers come in units.
+        taken: u64,
+        /// [`BLOCK_REGISTERS`].
+        limit: u32,
+    },
     /// A block other than the one the kernel was compiled for.
     #[error(
         "the kernel was compiled for blocks of {required:?} (`.reqntid`) and nothing else, not {block:?}"
@@ -173,6 +187,29 @@ pub enum ShapeError {
     },
 }
 
+/// The 32-bit registers that a block may have, and that a multiprocessor has: on all devices since
+/// compute capability 7.0 (CUDA guide, "Compute Capabilities").
+pub const BLOCK_REGISTERS: u32 = 1 << 16;
+/// The most registers of a thread.
+const THREAD_REGISTERS: u32 = 255;
+/// Warps take registers in units, and each quarter of a multiprocessor has its own. It runs every
+/// fourth warp of a block.
+const REGISTER_UNIT: u32 = 256;
+const PARTS: u32 = 4;
+
+/// Warps that a multiprocessor has registers for, if each thread takes this many, in all of its
+/// parts together.
+pub fn warps_by_registers(registers: u32) -> u32 {
+    let of_warp = (32 * registers).next_multiple_of(REGISTER_UNIT).max(1);
+    BLOCK_REGISTERS / PARTS / of_warp * PARTS
+}
+
+/// The registers that a block takes.
+pub fn block_registers(threads: u32, registers: u32) -> u64 {
+    let warps = threads.div_ceil(32).next_multiple_of(PARTS);
+    u64::from(warps) * u64::from((32 * registers).next_multiple_of(REGISTER_UNIT))
+}
+
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl Function {
@@ -228,6 +265,48 @@ impl Function {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks the registers of a block against those that a block has. A thread needs at least
+    /// `needed`, which is asked for only if so large a block can take too many.
+    ///
+    /// # Errors
+    /// [`ShapeError::Registers`].
+    pub fn check_registers(
+        &self,
+        block: [u32; 3],
+        needed: impl FnOnce() -> u32,
+    ) -> Result<(), ShapeError> {
+        let threads = u32::try_from(product(block)).unwrap_or(u32::MAX >> 8);
+        let taken_by = |registers| block_registers(threads, registers);
+        if taken_by(self.bounded_registers(THREAD_REGISTERS)) <= BLOCK_REGISTERS.into() {
+            return Ok(());
+        }
+        let needed = self.bounded_registers(needed());
+        let taken = taken_by(needed);
+        if taken <= BLOCK_REGISTERS.into() {
+            return Ok(());
+        }
+        Err(ShapeError::Registers {
+            block,
+            needed,
+            taken,
+            limit: BLOCK_REGISTERS,
+        })
+    }
+
+    /// The registers that a compiler gives a thread that needs `needed`: as many, or fewer if the
+    /// kernel bounds its registers or its blocks. The rest goes to local memory then.
+    pub fn bounded_registers(&self, needed: u32) -> u32 {
+        let mut most = self.max_registers.unwrap_or(THREAD_REGISTERS);
+        if let Some(threads) = self.required_threads.or(self.max_threads).map(product) {
+            let warps = threads.div_ceil(32).clamp(1, 1 << 16) as u32;
+            let warps =
+                u64::from(warps.next_multiple_of(PARTS)) * u64::from(self.min_blocks.unwrap_or(1));
+            let of_warp = (u64::from(BLOCK_REGISTERS) / warps.max(1)) as u32;
+            most = most.min(of_warp / REGISTER_UNIT * REGISTER_UNIT / 32);
+        }
+        needed.min(most)
     }
 
     fn check_shared(&self, shape: &LaunchShape, limits: &ShapeLimits) -> Result<(), ShapeError> {

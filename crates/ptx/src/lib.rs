@@ -14,7 +14,8 @@
 //!
 //! [`link()`] makes one text of several, as a GPU's linker does.
 //!
-//! [`Function::check_shape`] checks the shape of a launch, [`Function::check_args`] its arguments.
+//! [`Function::check_shape`] checks the shape of a launch, [`Function::check_registers`] the
+//! registers of its blocks, [`Function::check_args`] its arguments.
 //!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
 //!
@@ -70,7 +71,9 @@ mod types;
 pub use args::{ArgType, ArgsError, Element};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
-pub use launch::{LaunchShape, ShapeError, ShapeLimits};
+pub use launch::{
+    BLOCK_REGISTERS, LaunchShape, ShapeError, ShapeLimits, block_registers, warps_by_registers,
+};
 pub use link::{LinkError, LinkPart, link};
 pub use parse::outline::{KernelText, capability, directive, kernels};
 pub use program::*;

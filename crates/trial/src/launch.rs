@@ -83,6 +83,12 @@ impl<'a> Trial<'a> {
         self.kernel
     }
 
+    /// The registers that a thread of the kernel takes at least.
+    pub fn registers(&self) -> u32 {
+        let needed = self.executable.needed_registers(&self.kernel.name);
+        self.kernel.bounded_registers(needed)
+    }
+
     /// Launches in one order of threads, on a machine of its own: 0 is by index, others are random.
     ///
     /// # Errors

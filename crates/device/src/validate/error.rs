@@ -102,6 +102,9 @@ fn remedy(error: &ptx::ShapeError) -> &'static str {
         ptx::ShapeError::LaunchBounds { .. } => {
             "; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
         }
+        ptx::ShapeError::Registers { .. } => {
+            "; launch smaller blocks, or say how large they are with `max_threads` in its `#[kernel]`, so that the compiler takes fewer"
+        }
         ptx::ShapeError::StaticSharedMemory { .. } => {
             "; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more than `shared_array!`s may have"
         }

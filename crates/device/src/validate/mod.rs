@@ -37,6 +37,7 @@ pub fn validate<'m>(
 ) -> Result<&'m Module, Error> {
     plan.check()?;
     let of_device = module.for_device(limits.compute_capability);
+    let executable = of_device.executable()?;
     let mut lacking = None;
     let kernels = plan
         .kernels()
@@ -47,6 +48,10 @@ pub fn validate<'m>(
         if let Command::Launch(launch) = command {
             let kernel = kernels[launch.kernel_index];
             check_shape(kernel, &launch.config, limits)
+                .and_then(|()| {
+                    let needed = || executable.needed_registers(launch.kernel);
+                    Ok(kernel.check_registers(launch.config.block, needed)?)
+                })
                 .and_then(|()| check_args(kernel, plan, launch.args))
                 .and_then(|()| requires::check(of_device.ptx(), launch.kernel, launch.args, plan))
                 .map_err(|fault| ValidationError::Launch {

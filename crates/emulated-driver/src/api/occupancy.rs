@@ -16,7 +16,7 @@ const CARVEOUT: c_int = 9;
 const FIRST_CLUSTER: c_int = 10;
 const LAST_CLUSTER: c_int = 15;
 
-/// Registers of a thread, which the emulator does not allocate: a number that bounds no launch.
+/// Registers of a thread, if it is not known to take more: a number that bounds no launch.
 const REGISTERS: c_int = 32;
 
 fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_int> {
@@ -31,8 +31,13 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         DYNAMIC_SHARED_BYTES => function.dynamic_shared_bytes as c_int,
         CARVEOUT..=LAST_CLUSTER if function.set.contains_key(&which) => function.set[&which],
         0 => {
+            let by_registers = match function.registers() {
+                0 => u32::MAX,
+                registers => 32 * ptx::warps_by_registers(registers),
+            };
             let stated = kernel.required_threads.or(kernel.max_threads);
-            stated.map_or(limits.threads_per_block, count) as c_int
+            let most = stated.map_or(limits.threads_per_block, count);
+            most.min(by_registers) as c_int
         }
         1 => kernel.shared_bytes as c_int,
         // Constant memory is one bank for all of a module's kernels.
@@ -42,7 +47,7 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
             constants.map(|global| global.size as c_int).sum()
         }
         3 => function.local_bytes() as c_int,
-        4 => REGISTERS,
+        4 => REGISTERS.max(function.registers() as c_int),
         5 => architecture(&function.executable.program().target),
         6 => 90,
         7 => 0,
@@ -102,14 +107,19 @@ fn blocks(function: Handle, threads: c_int, dynamic_bytes: usize) -> Outcome<u32
         if threads == 0 {
             return Err(Code::INVALID_VALUE);
         }
-        let kernel = driver.function(function)?.declared();
+        let known = driver.function(function)?;
+        let (kernel, registers) = (known.declared(), known.registers());
         let most = kernel.max_threads.map_or(u32::MAX, count);
         let shared = u64::from(kernel.shared_bytes).saturating_add(dynamic_bytes as u64);
         let limits = driver.machine.limits();
         if threads > limits.threads_per_block.min(most) || shared > limits.shared_bytes.into() {
             return Ok(0);
         }
-        Ok((limits.resident_blocks(threads, shared) / u64::from(limits.multiprocessors)) as u32)
+        if ptx::block_registers(threads, registers) > ptx::BLOCK_REGISTERS.into() {
+            return Ok(0);
+        }
+        let held = limits.resident_blocks(threads, shared, registers);
+        Ok((held / u64::from(limits.multiprocessors)) as u32)
     })
 }
 

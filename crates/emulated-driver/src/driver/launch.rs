@@ -197,10 +197,11 @@ impl Driver {
         let block = unsafe { parameter_block(declared, parameters, extra) }?;
         if shape.is_cooperative {
             let shared = u64::from(declared.shared_bytes) + u64::from(config.shared_mem_bytes);
+            let registers = known.registers();
             let limits = self.machine.limits();
             // A block that is too large is told by the launch itself.
             let threads = count(config.block).min(limits.threads_per_block);
-            if u64::from(count(config.grid)) > limits.resident_blocks(threads, shared) {
+            if u64::from(count(config.grid)) > limits.resident_blocks(threads, shared, registers) {
                 return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
             }
         }

@@ -257,7 +257,10 @@ impl Driver {
     /// would have been recorded counts as recorded: nothing waits for ever. Callbacks are called
     /// with the error, as `cuStreamAddCallback` promises.
     fn fail(&mut self, context: Handle, code: Code) {
-        if !matches!(code, Code::NOT_SUPPORTED | Code::INVALID_VALUE) {
+        if !matches!(
+            code,
+            Code::NOT_SUPPORTED | Code::INVALID_VALUE | Code::LAUNCH_OUT_OF_RESOURCES
+        ) {
             if let Some(context) = self.contexts.get_mut(&context) {
                 context.fault.get_or_insert(code);
             }

@@ -84,6 +84,12 @@ impl Function {
             .1
     }
 
+    /// The registers that a thread takes at least.
+    pub(crate) fn registers(&self) -> u32 {
+        let needed = self.executable.needed_registers(&self.name);
+        self.declared().bounded_registers(needed)
+    }
+
     /// Bytes of local memory of a thread.
     pub(crate) fn local_bytes(&self) -> u32 {
         let kernel = self.executable.kernel(&self.name);

@@ -89,6 +89,9 @@ fn remedy(error: &ptx::ShapeError) -> &'static str {
         ptx::ShapeError::LaunchBounds { .. } => {
             "; launch smaller blocks, or raise `__launch_bounds__` (`.maxntid` in PTX)"
         }
+        ptx::ShapeError::Registers { .. } => {
+            "; launch smaller blocks, or say how large they are with `__launch_bounds__` (`.maxntid` in PTX), so that the compiler takes fewer"
+        }
         ptx::ShapeError::StaticSharedMemory { .. } => {
             "; take dynamic shared memory (`extern __shared__`) for more"
         }

@@ -26,6 +26,7 @@ mod parts;
 mod prints;
 mod random;
 mod recordings;
+mod registers;
 mod seeds;
 mod several_devices;
 mod shared_with_host;

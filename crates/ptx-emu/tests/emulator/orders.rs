@@ -97,10 +97,40 @@ fn a_barrier_of_the_grid() {
 }
 
 #[test]
+fn a_barrier_of_a_grid_with_more_registers_than_the_device_has() {
+    // With 40 registers of a thread, a multiprocessor holds 48 warps instead of 64.
+    let each = |line: &str| -> String {
+        let lines = (0..40).map(|i| {
+            line.replace('#', &i.to_string())
+                .replace('@', &(100 + 4 * (i % 30)).to_string())
+        });
+        lines.collect()
+    };
+    let body = [
+        ".reg .b32 %v<40>;\n",
+        &each("ld.global.u32 %v#, [%rd1+@];\n"),
+        GRID_BARRIER,
+        "\n",
+        &each("red.global.or.b32 [%rd1], %v#;\n"),
+    ]
+    .concat();
+    let mut kernel = launch(&body).block(512).grid(7).input(0..5000);
+    kernel.limits.multiprocessors = 2;
+    assert_eq!(kernel.limits.resident_blocks(512, 0, 40), 6);
+    let message = kernel.fault();
+    assert!(
+        message.contains("the device holds 6 of this launch's blocks"),
+        "{message}"
+    );
+    kernel.config.grid = [6, 1, 1];
+    kernel.out();
+}
+
+#[test]
 fn a_barrier_of_a_grid_that_the_device_does_not_hold() {
     let mut kernel = launch(GRID_BARRIER).block(512).grid(9).input(0..5000);
     kernel.limits.multiprocessors = 2;
-    assert_eq!(kernel.limits.resident_blocks(512, 0), 8);
+    assert_eq!(kernel.limits.resident_blocks(512, 0, 0), 8);
     let message = kernel.fault();
     insta::assert_snapshot!(message, @r"
     deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once, and they poll memory in which nothing changes any more. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
