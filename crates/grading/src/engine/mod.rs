@@ -145,6 +145,7 @@ pub fn grade(
     report.draw = lab_spec.draw.filter(|_| options.draw.is_some());
     report.submission.sha256 = Some(opened.sha256);
     report.protections.extend(opened.protections);
+    report.notes.extend(opened.notes);
     report.protections.extend(protections(kind));
     let grading = Grading::new(parts.path(), lab_spec, seeds, name, runner, options);
     // All of it before anything runs on the GPU: what it times has the machine to itself.

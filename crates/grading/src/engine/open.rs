@@ -18,6 +18,7 @@ use super::error::GradeError;
 use crate::bundle::{Bundle, BundledCase};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, NoResult, bounded};
+use crate::plan_check::registers::Tight;
 use crate::plan_check::{self, Devices};
 use crate::report::Protection;
 use crate::worker::{Job, Watch};
@@ -59,6 +60,8 @@ pub struct Opened {
     pub draw: Option<u64>,
     /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
+    /// Warnings, a few.
+    pub notes: Vec<String>,
     /// For each of the lab's cases whether it can be run; if not, how it ends.
     pub cases: Vec<Result<(), NoResult>>,
 }
@@ -123,12 +126,13 @@ impl OpenJob {
         written(fs::write(kernels_file(&self.parts), &bundle.ptx))?;
         let module = Module::new("submission", bundle.ptx.clone());
         bundle_check::check_rounding(&module, &lab_spec)?;
-        let mut cases = Vec::new();
+        let (mut cases, mut tight) = (Vec::new(), Tight::default());
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
             let checked = self.checked_plan(spec, submitted, &lab_spec, &module);
             cases.push(match checked {
                 Ok(plan) => {
+                    tight.add(plan, &module);
                     let plan = serde_json::to_vec(plan).expect("plans have a JSON form");
                     written(fs::write(plan_file(&self.parts, number), plan))?;
                     Ok(())
@@ -140,6 +144,7 @@ impl OpenJob {
             sha256,
             draw: lab_spec.draw,
             protections: self.protections(bundle.protections),
+            notes: tight.warnings(),
             cases,
         })
     }

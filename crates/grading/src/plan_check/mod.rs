@@ -2,9 +2,10 @@
 //!
 //! [`fits`] is checked when a submission is packed, for every GPU, and again when its bundle is
 //! graded, which anyone may have written, for the device at hand. [`is_affordable`] bounds what a
-//! plan may cost the machine that grades it.
+//! plan may cost the machine that grades it. [`registers`] warns of what a GPU may refuse.
 
 mod devices;
+pub mod registers;
 
 use device::LaunchLimits;
 use device::Module;

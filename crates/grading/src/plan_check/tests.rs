@@ -155,6 +155,72 @@ fn launches_fit_the_kernels() {
     assert!(message.contains("has no kernel `other`"), "{message}");
 }
 
+/// The verdict on a kernel that adds to this number of doubles, in blocks of `threads` threads.
+fn of_sums(sums: u32, bounds: &str, threads: u32) -> (Option<Kind>, String, Vec<String>) {
+    let each = |line: &str| -> String {
+        let lines = (0..sums).map(|i| line.replace('#', &i.to_string()));
+        lines.collect()
+    };
+    let ptx = format!(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry sums(.param .u64 u)\n{bounds}\n{{\n\
+         .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<4>; .reg .f64 %s<{sums}>; .reg .f64 %x<2>;\n\
+         ld.param.u64 %rd1, [u]; mov.u32 %r1, 0;\n{}ROUND:\nld.global.f64 %x1, [%rd1];\n{}\
+         add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra ROUND;\n{}ret;\n}}\n",
+        each("mov.f64 %s#, 0d0000000000000000;\n"),
+        each("fma.rn.f64 %s#, %s#, %s#, %x1;\n"),
+        each("st.global.f64 [%rd1], %s#;\n"),
+    );
+    let module = Module::new("kernels.rs", ptx);
+    let mut plan = Plan::new("case");
+    let u = u(&mut plan);
+    plan.output("u", u);
+    plan.launch("sums", LaunchConfig::new(1, threads), args![u])
+        .unwrap();
+    let checked = fits(
+        "poisson",
+        &problem(),
+        &plan,
+        &module,
+        &LaunchLimits::SM_90,
+        ONE,
+    );
+    let mut tight = registers::Tight::default();
+    tight.add(&plan, &module);
+    let (kind, message) = match checked {
+        Ok(()) => (None, String::new()),
+        Err(NoResult::Failed(failure)) => (Some(failure.kind), failure.message),
+        Err(other) => panic!("{other:?}"),
+    };
+    (kind, message, tight.warnings())
+}
+
+#[test]
+fn blocks_have_the_registers_that_their_threads_need() {
+    let (kind, message, _) = of_sums(35, "", 1024);
+    assert_eq!(kind, Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(message, @"plan `case`, command 0 (launch of `sums`): a thread of the kernel needs at least 70 registers, so that a block of [1024, 1, 1] takes 73728; a block has 65536; launch smaller blocks, or say how large they are with `max_threads` in its `#[kernel]`, so that the compiler takes fewer");
+    for (sums, bounds, threads) in [
+        (35, ".maxntid 1024, 1, 1", 1024),
+        (35, ".maxnreg 64", 1024),
+        (28, "", 768),
+        (35, "", 256),
+    ] {
+        let said = of_sums(sums, bounds, threads);
+        assert_eq!(
+            said,
+            (None, String::new(), Vec::new()),
+            "{sums} {bounds} {threads}"
+        );
+    }
+}
+
+#[test]
+fn blocks_that_may_need_more_registers_are_warned_of() {
+    let (kind, _, warnings) = of_sums(28, "", 1024);
+    assert_eq!(kind, None);
+    insta::assert_snapshot!(warnings[0], @"kernel `sums` in blocks of 1024 threads takes at least 57344 of the 65536 registers that a block has; a compiler may take more, and a GPU then refuses the launch: say how large its blocks are with `max_threads` in its `#[kernel]`");
+}
+
 #[test]
 fn memory_has_a_limit() {
     let (kind, message) = said(|plan| {
