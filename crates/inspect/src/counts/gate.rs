@@ -44,6 +44,8 @@ pub struct Kernel {
 
 /// The name of the count of a thread's stack.
 pub const STACK: &str = "stack bytes";
+/// The name of the count of registers that a thread needs at least.
+pub const AT_LEAST: &str = "registers at least";
 /// The name of the count of what a thread spills.
 pub const SPILLS: &str = "spilled bytes";
 

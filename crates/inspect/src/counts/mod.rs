@@ -30,7 +30,7 @@ use terminal::stdout::Out;
 use crate::profile::listing::{self, Resources};
 use crate::profile::most_work;
 use crate::toolkit::Toolkit;
-use gate::{Counts, Difference, Kernel, SPILLS, STACK};
+use gate::{AT_LEAST, Counts, Difference, Kernel, SPILLS, STACK};
 
 /// The arguments of `harness counts`.
 #[derive(Debug, Clone, Default, Args)]
@@ -67,7 +67,8 @@ Counts of a kernel, over all launches of the case, exact and the same at every r
   local bytes        bytes that threads load from and store to local memory
 Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its compiler,
 with the functions that a kernel calls. If one calls itself, only a run tells how deep: the stack
-is unknown then, and the spills are at least these.
+is unknown then, and the spills are at least these. Elsewhere, of kernels with many registers:
+  registers at least  those that any compiler gives a thread, if nothing bounds them
 Of a FILE.ptx, which says nothing of launches: the instructions of its text, and what ptxas says.
 
 Fewer is better in each; whether a kernel is faster for it, only a GPU tells: `harness perf`.
@@ -218,7 +219,7 @@ fn of_variant(
             counts: executed(report),
             stack_is_unknown: false,
         };
-        kernel.add(resources.get(&kernel.kernel));
+        kernel.add(&variant.module, resources.get(&kernel.kernel));
         kernel
     });
     Ok((kernels.collect(), reason))
@@ -251,9 +252,18 @@ fn resources(
 }
 
 impl Kernel {
-    /// Adds what ptxas says of it.
-    fn add(&mut self, resources: Option<&Resources>) {
-        let Some(own) = resources else { return };
+    /// Adds what ptxas says of it; or else the registers that it needs at least, if these are not
+    /// few.
+    fn add(&mut self, module: &Module, resources: Option<&Resources>) {
+        let Some(own) = resources else {
+            let needed = module
+                .executable()
+                .map_or(0, |executable| executable.needed_registers(&self.kernel));
+            if needed > 0 {
+                self.counts.extend(named([(AT_LEAST, needed.into())]));
+            }
+            return;
+        };
         let spilled = own.spill_store_bytes + own.spill_load_bytes;
         let counts = [("registers", own.registers), (SPILLS, spilled)];
         self.counts.extend(named(counts));
@@ -290,7 +300,7 @@ fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
             counts: named([("instructions in the text", one.instructions)]),
             stack_is_unknown: false,
         };
-        kernel.add(resources.get(one.name));
+        kernel.add(&module, resources.get(one.name));
         kernel
     });
     Ok((Counts::new(&name, "", kernels.collect()), reason))
