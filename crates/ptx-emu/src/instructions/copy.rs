@@ -351,12 +351,12 @@ fn make<'c>(
             shared.store(lane, targets[lane] + u64::from(at), 4, word.into());
         }
     }
-    let mut rest = of_global;
-    while rest != 0 {
-        let Ok((buffer, part)) = runner.buffer(&load, rest, &read) else {
+    let mut unmarked = of_global;
+    while unmarked != 0 {
+        let Ok((buffer, part)) = runner.buffer(&load, unmarked, &read) else {
             break;
         };
-        rest &= !part;
+        unmarked &= !part;
         let load = Request { mask: part, ..load };
         let region = GlobalRegion::new(buffer, launch);
         runner.pass_unset((&region, &load), (&mut shared, &targets));

@@ -187,7 +187,7 @@ impl BlockRunner<'_> {
         self.sanitizer.clocks.release(number, device);
         if let Some(views) = &self.launch.views {
             let known = self.numbered(self.sanitizer.clocks.seen(number));
-            let known = known.map(|(block, warp, clock)| ((block, warp), clock));
+            let known = known.map(|(block, of_block, clock)| ((block, of_block), clock));
             let own = (self.reader(warp.index), self.sanitizer.clocks.now(number));
             views.note_release(own.0, known.chain([own]));
         }

@@ -123,7 +123,7 @@ fn number_behind_a_flag(release: &str, next: &str, wait: &str) -> Vec<Option<Str
 /// another (PTX ISA, "Release and Acquire Patterns").
 #[test]
 fn plain_accesses_are_ordered_by_a_flag_that_was_read() {
-    let release = [
+    let releases = [
         "st.release.gpu.global.u32 [%rd1], 1;",
         "fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 1;",
         "fence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd1], 1;",
@@ -137,7 +137,7 @@ fn plain_accesses_are_ordered_by_a_flag_that_was_read() {
         "st.relaxed.gpu.global.u32 [%rd1+64], 2;",
     );
     let passes_on = "fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+64], 2;";
-    for release in release {
+    for release in releases {
         for (next, wait) in [
             (add, wait_for(0, 2)),
             (passes_on, wait_for(64, 2)),
