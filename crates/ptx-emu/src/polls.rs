@@ -1,7 +1,9 @@
 //! A warp's memory of its polls: whether a group's last round of them was as the one before.
 //! Module `spin` parks groups by it.
 
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::quality::FixedState;
 
 use crate::registers::{ALL, Registers, lanes};
 
@@ -125,7 +127,7 @@ impl Spin {
 
 /// A hash of the registers of some lanes.
 pub(crate) fn fingerprint(registers: &Registers, mask: u32) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
+    let mut hasher = FixedState::with_seed(0).build_hasher();
     let preds = registers.preds.iter().map(|pred| pred & mask);
     preds.for_each(|pred| hasher.write_u32(pred));
     if mask == ALL {

@@ -27,11 +27,16 @@
 //! accessed in different widths have no messages. Weak accesses are the race check's: they see
 //! memory as it is.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap as StdMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::FixedState;
 
 use crate::config::Schedule;
 use crate::turn::KIND;
+
+/// A map that is asked at every access.
+pub(crate) type Map<K, V> = StdMap<K, V, FixedState>;
 
 /// Messages of a word that are kept.
 const KEPT: usize = 8;
@@ -273,19 +278,19 @@ impl Knowledge {
 
 #[derive(Debug, Default)]
 struct State {
-    words: HashMap<Place, usize>,
+    words: Map<Place, usize>,
     /// The width of the words in 8 bytes; 0 where there are several.
-    widths: HashMap<(Option<u64>, u64), u32>,
+    widths: Map<(Option<u64>, u64), u32>,
     histories: Vec<History>,
-    warps: HashMap<Reader, Knowledge>,
+    warps: Map<Reader, Knowledge>,
     /// The warps in [`View::clocks`].
-    numbers: HashMap<Reader, usize>,
+    numbers: Map<Reader, usize>,
     /// There are more warps than are told apart, or messages were forgotten.
     is_open: bool,
     /// The joined views of all `fence.sc`s that reach all blocks, and by block of those that reach
     /// its own.
     fenced: View,
-    fenced_in_block: HashMap<u64, View>,
+    fenced_in_block: Map<u64, View>,
 }
 
 /// The messages and views of one launch.

@@ -1,7 +1,6 @@
 //! Strong accesses in orders in which stores arrive late: see `views`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 
 use super::elements::Elements;
 use crate::access::Region;
@@ -9,7 +8,7 @@ use crate::memory::byte_mask;
 use crate::registers::Registers;
 use crate::request::Request;
 use crate::runner::BlockRunner;
-use crate::views::{Place, Reach, Reader, Views};
+use crate::views::{Map, Place, Reach, Reader, Views};
 
 impl<'a> BlockRunner<'a> {
     /// The views that an access to this kind of memory follows, if it is a strong one.
@@ -56,7 +55,7 @@ pub(super) fn load<R: Region>(
     let (by, bytes) = (runner.reader(request.warp), elements.bytes);
     let is_late = Cell::new(false);
     // Lanes that load one word together see one value, as hardware has it.
-    let seen: RefCell<HashMap<Place, u64>> = RefCell::default();
+    let seen: RefCell<Map<Place, u64>> = RefCell::default();
     elements.gather(registers, request.mask, |lane, k| {
         let address = request.addresses[lane] + k;
         let latest = region.load_strong(lane, address - region.base(), bytes);
@@ -82,7 +81,7 @@ pub(super) fn store<R: Region>(
 ) {
     let (by, bytes) = (runner.reader(request.warp), elements.bytes);
     // Several lanes may store to one word.
-    let mut stored: HashMap<Place, u64> = HashMap::new();
+    let mut stored: Map<Place, u64> = Map::default();
     elements.scatter(registers, request.mask, |lane, k, value| {
         let address = request.addresses[lane] + k;
         let place = runner.place::<R>(address, bytes);
