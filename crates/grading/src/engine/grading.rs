@@ -159,6 +159,7 @@ impl<'a> Grading<'a> {
             checks,
             with_messages: false,
             replay: None,
+            host_threads: self.options.host_threads,
         }
     }
 

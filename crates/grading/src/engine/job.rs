@@ -57,6 +57,9 @@ pub struct CaseJob {
     /// Not to be graded, but replayed.
     #[serde(default)]
     pub replay: Option<AskedReplay>,
+    /// Host threads of the worker; 0 for one on each core.
+    #[serde(default)]
+    pub host_threads: usize,
 }
 
 fn whole_fuel() -> u64 {
@@ -138,6 +141,11 @@ impl Job for CaseJob {
     }
 
     fn work(&self, watch: &mut dyn Watch) -> Result<Answer, NoResult> {
+        if self.host_threads > 0 {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(self.host_threads);
+            // If there is one already, its size changes no result.
+            let _ = pool.build_global();
+        }
         let lab_spec = self.lab_spec()?;
         let number = self.number(&lab_spec)?;
         let device = self.device(lab_spec.cases[number].devices)?;

@@ -33,6 +33,8 @@ pub struct Options {
     pub unchecked: Unchecked,
     /// Whether a page replays a case.
     pub replay: Replays,
+    /// Host threads of a worker; 0 for one on each core. No result depends on it.
+    pub host_threads: usize,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             emulated_checks: Duration::from_secs(600),
             unchecked: Unchecked::Undecided,
             replay: Replays::None,
+            host_threads: 0,
         }
     }
 }

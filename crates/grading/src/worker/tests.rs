@@ -258,6 +258,7 @@ fn paths_need_not_be_text() {
         checks: None,
         with_messages: false,
         replay: None,
+        host_threads: 0,
     };
     let case_again = received(&case).unwrap();
     assert_eq!(format!("{case_again:?}"), format!("{case:?}"));

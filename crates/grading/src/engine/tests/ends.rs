@@ -222,5 +222,6 @@ fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
         checks: None,
         with_messages: false,
         replay: None,
+        host_threads: 0,
     }
 }
