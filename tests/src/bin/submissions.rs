@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! submissions pack-corpus DIR [NAME..]      packs it, for a machine without Rust
-//! submissions grade-corpus DIR [--device DEVICE] [--seconds N] [NAME..]
+//! submissions grade-corpus DIR [--device DEVICE] [--seed N] [--seconds N] [NAME..]
 //!                                           grades a packed corpus, prints the kill rate
 //! submissions one-verdict DIR [TIMES]       grades racy ones by 1, 2 and 8 threads
 //! submissions grade-class DIR               grades a class of 40 made of it, half of them hostile
@@ -55,6 +55,7 @@ fn grader(device: &str, scratch: PathBuf) -> Result<Grader, String> {
         program: std::env::current_exe().map_err(|error| error.to_string())?,
         device: device.to_owned(),
         scratch,
+        seed: None,
     })
 }
 
@@ -152,10 +153,11 @@ fn named(mut submissions: Vec<Submission>, names: &[&str]) -> Vec<Submission> {
 
 /// Grades a packed corpus. Each row is printed at once, and the table's end when the time is over.
 fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
-    let (mut device, mut until) = ("cuda", None);
+    let (mut device, mut seed, mut until) = ("cuda", None, None);
     loop {
         match options {
             ["--device", name, rest @ ..] => (device, options) = (name, rest),
+            ["--seed", of_all, rest @ ..] => (seed, options) = (Some(number(of_all)?), rest),
             ["--seconds", seconds, rest @ ..] => {
                 let seconds = Duration::from_secs(number(seconds)?);
                 (until, options) = (Some(Instant::now() + seconds), rest);
@@ -165,7 +167,10 @@ fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
     }
     let corpus = Corpus::at(folder);
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let grader = grader(device, scratch.path().to_owned())?;
+    let grader = Grader {
+        seed,
+        ..grader(device, scratch.path().to_owned())?
+    };
     let submissions = named(packed(&corpus, folder)?, options);
     let rows = grader.rows(&corpus, &submissions, until, &|row| {
         let mut line = row.line();
@@ -207,7 +212,7 @@ fn grade_class(folder: &Path) -> Result<ExitCode, String> {
     let class = Class::of_both_sides(&Corpus::of_the_project(), folder)?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let began = Instant::now();
-    class.grade(&program)?;
+    class.grade(&program, None)?;
     let rows = class.rows(began.elapsed().as_secs_f64())?;
     rows.iter().for_each(|row| print!("{}", row.line()));
     print!("{}", summary(&rows));

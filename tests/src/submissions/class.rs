@@ -107,13 +107,16 @@ impl Class {
     /// # Errors
     ///
     /// If the program cannot be started, or does not end with grades.
-    pub fn grade(&self, program: &Path) -> Result<(), String> {
+    pub fn grade(&self, program: &Path, seed: Option<u64>) -> Result<(), String> {
         let mut command = Command::new(program);
         command.args(["grade", "--lab", &self.lab, "--device", "emulated"]);
         command.args(["--deadline", DEADLINE_S, "--without-isolation"]);
         command.arg("--lab-file").arg(&self.lab_file);
         command.arg("--all").arg(self.folder.join("class"));
         command.arg("-o").arg(self.results());
+        if let Some(seed) = seed {
+            command.args(["--seed", &seed.to_string()]);
+        }
         let output = command
             .stdin(Stdio::null())
             .output()

@@ -28,6 +28,8 @@ pub struct Grader {
     pub device: String,
     /// An empty folder, for submissions' folders and reports.
     pub scratch: PathBuf,
+    /// The seed of inputs and orders of threads; a secret one for each grade without it.
+    pub seed: Option<u64>,
 }
 
 impl Grader {
@@ -87,6 +89,9 @@ impl Grader {
         if submission.is_file() {
             command.args(["--draw", &draw.to_string()]);
         }
+        if let Some(seed) = self.seed {
+            command.args(["--seed", &seed.to_string()]);
+        }
         change(&mut command);
         let output = command
             .output()
@@ -130,7 +135,7 @@ impl Grader {
         let folder = self.scratch.join(&submissions[0].name);
         let class = Class::of(corpus, submissions, &folder);
         let rows = class.and_then(|class| {
-            class.grade(&self.program)?;
+            class.grade(&self.program, self.seed)?;
             class.rows(start.elapsed().as_secs_f64())
         });
         rows.unwrap_or_else(|error| {

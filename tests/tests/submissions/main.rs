@@ -14,11 +14,17 @@ use course_tests::submissions::{Corpus, Grader, Side, Submission, is_perfect, su
 use tempfile::TempDir;
 
 /// The program under test, on the emulated device.
+/// The seed of all grades here. A mistake that shows in some orders of threads alone is missed in
+/// a few of a hundred cases, and a test that ends in another way now and then helps nobody;
+/// `grade-corpus --seed` tries other seeds.
+const SEED: u64 = 20_261_130;
+
 fn grader(scratch: &Path) -> Grader {
     Grader {
         program: env!("CARGO_BIN_EXE_submissions").into(),
         device: "emulated".to_owned(),
         scratch: scratch.to_owned(),
+        seed: Some(SEED),
     }
 }
 
