@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// The seed of all grades here. A mistake that shows in some orders of threads alone is missed in
 /// a few of a hundred cases, and a test that ends in another way now and then helps nobody;
 /// `grade-corpus --seed` tries other seeds.
-const SEED: u64 = 20_261_130;
+const SEED: u64 = 2;
 
 fn grader(scratch: &Path) -> Grader {
     Grader {
