@@ -71,6 +71,7 @@ const PAGES: [&str; 15] = [
     "docs/measure/method.md",
     "docs/reference/failures.md",
     "docs/reference/ordering.md",
+    "docs/reference/registers.md",
     "docs/reference/perf-json.md",
     "docs/reference/report-json.md",
     "docs/reference/sandbox.md",
