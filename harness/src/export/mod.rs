@@ -59,7 +59,7 @@ const PLAIN: [&str; 11] = [
 ];
 
 /// The book's pages for students, which are copied too. They link to each other alone.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "docs/setup.md",
     "docs/first-kernel.md",
     "docs/six-figures.md",
