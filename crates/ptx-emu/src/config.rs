@@ -163,10 +163,7 @@ impl DeviceLimits {
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u64, registers: u32) -> u64 {
         let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
         let warps = threads.div_ceil(32).next_multiple_of(4).max(4);
-        let by_registers = match registers {
-            0 => u32::MAX,
-            taken => ptx::warps_by_registers(taken) / warps,
-        };
+        let by_registers = ptx::warps_by_registers(registers) / warps;
         let shared = (shared_bytes + u64::from(self.reserved_shared_bytes)).max(1);
         let by_shared = u64::from(self.shared_bytes_per_multiprocessor) / shared;
         let most = self.blocks_per_multiprocessor.min(by_registers);

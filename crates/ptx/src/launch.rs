@@ -198,7 +198,7 @@ const REGISTER_UNIT: u32 = 256;
 const PARTS: u32 = 4;
 
 /// Warps that a multiprocessor has registers for, if each thread takes this many, in all of its
-/// parts together.
+/// parts together; of threads that take none, more than it runs.
 pub fn warps_by_registers(registers: u32) -> u32 {
     let of_warp = (32 * registers).next_multiple_of(REGISTER_UNIT).max(1);
     BLOCK_REGISTERS / PARTS / of_warp * PARTS

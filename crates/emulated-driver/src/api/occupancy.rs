@@ -31,10 +31,7 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         DYNAMIC_SHARED_BYTES => function.dynamic_shared_bytes as c_int,
         CARVEOUT..=LAST_CLUSTER if function.set.contains_key(&which) => function.set[&which],
         0 => {
-            let by_registers = match function.registers() {
-                0 => u32::MAX,
-                registers => 32 * ptx::warps_by_registers(registers),
-            };
+            let by_registers = 32 * ptx::warps_by_registers(function.registers());
             let stated = kernel.required_threads.or(kernel.max_threads);
             let most = stated.map_or(limits.threads_per_block, count);
             most.min(by_registers) as c_int

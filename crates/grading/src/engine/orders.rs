@@ -48,10 +48,9 @@ impl Orders {
             let case = of.with_seed(lab_spec.lab, 1);
             case.map_or(0, |case| case.work().updates)
         };
-        let count = |of: &CaseSpec| {
-            let updates = updates(of);
-            let share = UPDATES.checked_div(updates).unwrap_or(u64::MAX);
-            let least = if updates > ONCE {
+        let count = |of_case: u64| {
+            let share = UPDATES.checked_div(of_case).unwrap_or(u64::MAX);
+            let least = if of_case > ONCE {
                 1
             } else {
                 LEAST.min(of_device)
@@ -59,17 +58,18 @@ impl Orders {
             share.clamp(least.into(), of_device.into()) as u32
         };
         let before = { lab_spec.cases.iter() }.take_while(|other| other.name != spec.name);
-        let dealt: u32 = { before.map(count) }
+        let dealt: u32 = { before.map(|other| count(updates(other))) }
             .filter(|count| *count < of_device)
             .map(|count| count - 1)
             .sum();
         let others = u64::from(of_device - 1).max(1);
         let start = seeds.number("", "orders", 0) % others;
+        let own = updates(spec);
         Orders {
             of_device,
-            count: count(spec),
+            count: count(own),
             first: ((start + u64::from(dealt)) % others) as u32,
-            is_large: updates(spec) > ONCE,
+            is_large: own > ONCE,
         }
     }
 

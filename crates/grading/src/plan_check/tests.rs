@@ -32,12 +32,16 @@ fn problem() -> Value {
 fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     let mut plan = Plan::new("case");
     record(&mut plan);
-    let module = Module::new("kernels.rs", PTX);
+    checked(&plan, &Module::new("kernels.rs", PTX))
+}
+
+/// The verdict on a plan for 5^3 points, and its message.
+fn checked(plan: &Plan, module: &Module) -> (Option<Kind>, String) {
     match fits(
         "poisson",
         &problem(),
-        &plan,
-        &module,
+        plan,
+        module,
         &LaunchLimits::SM_90,
         ONE,
     ) {
@@ -176,21 +180,9 @@ fn of_sums(sums: u32, bounds: &str, threads: u32) -> (Option<Kind>, String, Vec<
     plan.output("u", u);
     plan.launch("sums", LaunchConfig::new(1, threads), args![u])
         .unwrap();
-    let checked = fits(
-        "poisson",
-        &problem(),
-        &plan,
-        &module,
-        &LaunchLimits::SM_90,
-        ONE,
-    );
+    let (kind, message) = checked(&plan, &module);
     let mut tight = registers::Tight::default();
     tight.add(&plan, &module);
-    let (kind, message) = match checked {
-        Ok(()) => (None, String::new()),
-        Err(NoResult::Failed(failure)) => (Some(failure.kind), failure.message),
-        Err(other) => panic!("{other:?}"),
-    };
     (kind, message, tight.warnings())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! PTX has as many registers as its author likes, and a GPU has 65,536 for a block. A launch that
 //! takes more is refused, and fewer blocks run at once the more each takes. How many a kernel takes
-//! is for the compiler to say (`ptxas`), which is not there where there is no GPU. So this is a
+//! is for the compiler to say (`ptxas`), which a machine without a GPU need not have. So this is a
 //! bound from below: launches that it forbids, every GPU refuses.
 //!
 //! # Why it is a bound
