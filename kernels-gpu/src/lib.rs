@@ -41,6 +41,7 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
+pub mod blocks;
 pub mod boxes;
 pub mod cache_line;
 pub mod inbox;

@@ -43,7 +43,8 @@
 //! 4. `serial`: the saved form;
 //! 5. `independent`, `order`: which commands may run at the same time;
 //! 6. `parts`, `scatter`, `slabs`: fields over several devices;
-//! 7. `interface`, `recorder`: the interface of labs, and the program that records plans.
+//! 7. `balance`: how many blocks a launch has;
+//! 8. `interface`, `recorder`: the interface of labs, and the program that records plans.
 //!
 //! # Limits
 //!
@@ -53,6 +54,7 @@
 //! branches: a step that depends on a result needs another plan.
 
 mod arg;
+pub mod balance;
 mod buffer;
 mod command;
 mod error;

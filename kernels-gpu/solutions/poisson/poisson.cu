@@ -90,6 +90,44 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
     }
 }
 
+// The blocks of a launch, as kernels-gpu/src/blocks.rs has them: groups of tiles, each with its own
+// number of chunks of planes.
+struct Along {
+    u32 first, count, step;
+};
+struct Group {
+    u32 before;
+    Along tiles[2];
+    u32 planes[2], chunks;
+};
+struct BlockList {
+    Group groups[8];
+    u32 blocks;
+};
+struct Place {
+    u32 tile[2], planes[2];
+};
+
+__device__ __forceinline__ Place find(const BlockList &list, u32 block)
+{
+    u32 last = 0;
+#pragma unroll
+    for (u32 number = 1; number < 8; ++number) {
+        last = block >= list.groups[number].before ? number : last;
+    }
+    const Group &group = list.groups[last];
+    const u32 along = group.tiles[0].count, tiles = along * group.tiles[1].count;
+    const u32 chunk = (block - group.before) / tiles, tile = (block - group.before) % tiles;
+    const u32 len = group.planes[1] - group.planes[0];
+    const u32 numbers[2] = {tile % along, tile / along};
+    Place place;
+    for (int axis = 0; axis < 2; ++axis) {
+        place.tile[axis] = group.tiles[axis].first + numbers[axis] * group.tiles[axis].step;
+        place.planes[axis] = group.planes[0] + len * (chunk + axis) / group.chunks;
+    }
+    return place;
+}
+
 // Several iterations per launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R
 // points through a chunk of planes; level s is at plane p - s. A warp owns R rows, a lane two
 // neighbouring points of each, in registers: two planes for each level except the last. If n is
@@ -283,9 +321,9 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
 
     __device__ __forceinline__ bool are_inner() { return p - (T + 1) < inner && p <= last; }
 
-    __device__ __forceinline__ void run(u32 first_z, u32 layers, u32 chunk)
+    __device__ __forceinline__ void run(u32 first_z, u32 layers, const Place &place)
     {
-        const u32 first_x = blockIdx.x * (WIDTH - 2 * MARGIN), first_y = blockIdx.y * (ROWS - 2 * T);
+        const u32 first_x = place.tile[0] * (WIDTH - 2 * MARGIN), first_y = place.tile[1] * (ROWS - 2 * T);
         const bool has_walls = first_x == 0 || first_y == 0 || first_x + COLUMNS >= n || first_y + ROWS >= n;
         kind = is_source_column(n, first_x, first_y) ? INNER : has_walls ? WALLED : PLAIN;
         lane = threadIdx.x;
@@ -295,7 +333,7 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
         // effect: they are at edges of the cube, and lack the point beside them in memory.
         const auto copied_x = [&](u32 y) { return min(x, ODD && y < n - 1 ? n : n - 2); };
         const auto is_written_x = [&](u32 e) {
-            return x + e < n && (tile_x + e >= MARGIN || blockIdx.x == 0) && (tile_x + e < WIDTH - MARGIN || blockIdx.x + 1 == gridDim.x);
+            return x + e < n && (tile_x + e >= MARGIN || first_x == 0) && (tile_x + e < WIDTH - MARGIN || first_x + WIDTH >= n);
         };
         flags = 0;
         has_second = is_written_x(1);
@@ -303,8 +341,8 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const u32 row = tile_y + r;
-            const bool is_written = is_written_x(0) && y + r - 1 < n - 2 && (row >= T || blockIdx.y == 0)
-                && (row < ROWS - T || blockIdx.y + 1 == gridDim.y);
+            const bool is_written = is_written_x(0) && y + r - 1 < n - 2 && (row >= T || first_y == 0)
+                && (row < ROWS - T || first_y + ROWS >= n);
             flags |= is_written * WRITTEN << r;
             copied[r] = min(y + r, n - 1) * n + copied_x(y + r);
             for (u32 e = 0; e < 2; ++e) {
@@ -315,7 +353,7 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
         }
         flags |= is_source_column(n, x, 0) * SOURCE | is_source_column(n, x + 1, 0) * 2 * SOURCE;
         const u32 begin = descends ? n - (first_z + layers) : first_z;
-        const u32 from = begin + blockIdx.z * chunk, end = min(from + chunk, begin + layers);
+        const u32 from = begin + place.planes[0] - first_z, end = begin + place.planes[1] - first_z;
         last = end - 1 + T;
         written = end - from;
         p = from > T ? from - T : 0;
@@ -362,8 +400,8 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
 };
 
 template <int T, int R, int W, int SLOTS, bool ODD>
-__device__ __forceinline__ void fast(const double *u, double *u_next, double *shared, u32 n, u32 first_z, u32 planes, u32 iterations, u32 chunk,
-    bool descends, double h2_f)
+__device__ __forceinline__ void fast(const double *u, double *u_next, double *shared, u32 n, u32 first_z, u32 planes, u32 iterations,
+    bool descends, double h2_f, const Place &place)
 {
     Stream<T, R, W, SLOTS, ODD> stream;
     stream.u = u - (u64)((first_z > T ? first_z - T : 0) * n) * n;
@@ -373,18 +411,20 @@ __device__ __forceinline__ void fast(const double *u, double *u_next, double *sh
     stream.iterations = iterations;
     stream.descends = descends;
     stream.h2_f = h2_f;
-    stream.run(first_z, planes, chunk);
+    stream.run(first_z, planes, place);
 }
 
 #define FAST(T, R, W, SLOTS) \
     extern "C" __global__ void __launch_bounds__(32 * W) poisson_fast_t##T##_r##R##_w##W##_s##SLOTS(const double *__restrict__ u, u64, \
-        double *__restrict__ u_next, u32 n, u32 first_z, u32 planes, u32 iterations, u32 chunk, u32 descends, double h2_f) \
+        double *__restrict__ u_next, u32 n, u32 first_z, u32 planes, u32 iterations, u32 descends, double h2_f, \
+        const __grid_constant__ BlockList blocks) \
     { \
         extern __shared__ __align__(16) double shared[]; \
+        const Place place = find(blocks, blockIdx.x); \
         if (n % 2 == 0) { \
-            fast<T, R, W, SLOTS, false>(u, u_next, shared, n, first_z, planes, iterations, chunk, descends != 0, h2_f); \
+            fast<T, R, W, SLOTS, false>(u, u_next, shared, n, first_z, planes, iterations, descends != 0, h2_f, place); \
         } else { \
-            fast<T, R, W, SLOTS, true>(u, u_next, shared, n, first_z, planes, iterations, chunk, descends != 0, h2_f); \
+            fast<T, R, W, SLOTS, true>(u, u_next, shared, n, first_z, planes, iterations, descends != 0, h2_f, place); \
         } \
     }
 

@@ -33,7 +33,8 @@ fn the_model_of_fast_knows_that_tiles_of_odd_cubes_write_a_column_less() {
         let fast = format!("fast@{}", fast::Shape::DEFAULT.label());
         let fast = LAB.find(&fast).unwrap();
         let demand = fast.demand(&random(n, 9), target).unwrap();
-        let (_, chunk) = fast::Shape::DEFAULT.blocks(n, n - 2, target.multiprocessors);
+        let list = fast::Shape::DEFAULT.blocks(n, 1..n - 1, target.multiprocessors);
+        let chunk = list.mean_planes();
         // Tiles of 64 by 32 points are read. In 32 - 2 * 3 rows, and a chunk's own planes, points
         // are written.
         let written = demand.bytes / 8 - 64 * 32;
@@ -196,33 +197,49 @@ fn any_shape_of_fast_single_computes_the_same() {
 fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
     // Every kernel.
     let shapes = fast::Shape::SPACE.iter();
-    for (at, shape) in (0..).zip(shapes.filter(|shape| shape.planes.is_none())) {
+    for (at, shape) in (0..).zip(shapes) {
         let rows = shape.rows * shape.warps;
         let t = shape.levels;
         // One point inside; one row more than a tile has; one column more, in odd rows, which are
         // not aligned. Tiles without a wall, without the source, and without both; chunks that have
         // only inner planes.
-        for (n, iterations, planes) in [
-            (3, 2 * t + 2, None),
-            (13, t, Some(4)),
-            (rows + 1, t + 1, Some(rows)),
-            (65, 2, Some(23)),
-            (122 + at % 2, t, Some(40)),
+        for (n, iterations, chunks) in [
+            (3, 2 * t + 2, 64),
+            (13, t, 3),
+            (rows + 1, t + 1, 1),
+            (65, 2, 3),
+            (122 + at % 2, t, 3),
         ] {
-            let shape = fast::Shape { planes, ..*shape };
+            let shape = fast::Shape { chunks, ..*shape };
             is_right(&random(n, iterations), &shape.label(), &shape);
         }
     }
     // A shorter launch, on odd rows.
-    let shape = fast::Shape::DEFAULT.with_planes(40);
+    let shape = fast::Shape {
+        chunks: 3,
+        ..fast::Shape::DEFAULT
+    };
     let iterations = shape.levels + 1;
     is_right(&random(123, iterations), &shape.label(), &shape);
 }
 #[test]
 fn blocks_of_fast_cover_the_cube() {
     for shape in fast::Shape::SPACE {
-        for n in (3..=Grid::MAX_N).step_by(7) {
-            let ([x, y, z], chunk) = shape.blocks(n, n - 2, 132);
+        let cubes = (3..70).chain((70..Grid::MAX_N).step_by(101));
+        for n in cubes.chain([Grid::MAX_N]) {
+            let list = shape.blocks(n, 1..n - 1, 132);
+            let mut seen = std::collections::HashMap::new();
+            for block in 0..list.blocks() {
+                let place = list.find(block);
+                let of_tile = seen.entry(place.tile).or_insert(0);
+                *of_tile += place.planes[1] - place.planes[0];
+            }
+            assert!(
+                seen.values().all(|&planes| planes == n - 2),
+                "{n}: {seen:?}"
+            );
+            let [x, y] = [0, 1].map(|axis| 1 + seen.keys().map(|tile| tile[axis]).max().unwrap());
+            assert_eq!(seen.len() as u32, x * y, "{n}");
             let rows = shape.rows * shape.warps;
             // Odd rows lack a tile's last column.
             let (columns, width) = (56 - n % 2, 64 - n % 2);
@@ -235,12 +252,10 @@ fn blocks_of_fast_cover_the_cube() {
                 (y - 1) * right + rows >= n && (y == 1 || (y - 2) * right + rows < n),
                 "{n}"
             );
-            assert!(z * chunk >= n - 2 && (z - 1) * chunk < n - 2, "{n}");
         }
     }
-    // Seven waves of 132 blocks, the last nearly full.
-    let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512, 510, 132);
-    insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 5 blocks, 102 planes");
+    let list = fast::Shape::DEFAULT.blocks(512, 1..511, 132);
+    insta::assert_snapshot!(format!("{} blocks, {} planes", list.blocks(), list.mean_planes()), @"900 blocks, 102 planes");
 }
 /// The lines of a kernel's body.
 fn body(kernel: &str) -> Vec<&'static str> {

@@ -129,13 +129,14 @@ fn demand(case: &Poisson, shape: &Fast, target: Target) -> Demand {
     let planes = case.n() - 2;
     let Fast { levels, .. } = *shape;
     let rows = shape.rows * shape.warps;
-    let (blocks, chunk) = shape.blocks(case.n(), planes, target.multiprocessors);
+    let list = shape.blocks(case.n(), 1..planes + 1, target.multiprocessors);
+    let chunk = list.mean_planes();
     let before = 2 * levels;
     let read = u64::from(COLUMNS * rows);
     let written = u64::from((columns(case.n()) - 2 * MARGIN) * (rows - before) * chunk);
     Demand {
         steps: levels,
-        blocks: blocks.map(u64::from).iter().product(),
+        blocks: list.blocks().into(),
         rounds: u64::from(chunk + before + 2),
         updates: u64::from(levels) * read,
         lane_cycles: 17.0,

@@ -219,24 +219,39 @@ fn fast_is_right_at_every_depth() {
 }
 
 #[test]
-fn fast_has_chunks_for_all_multiprocessors() {
-    let grid = |shape| {
-        let plan = LAB
-            .find("fast@t4_r4_y8_c16")
-            .unwrap()
-            .record(&problem(shape, 4))
-            .unwrap();
-        let launches = plan.commands().filter_map(|command| match command {
-            Command::Launch(launch) if launch.kernel == "wave3d_fast_t4_r4_y8" => {
-                Some(launch.config.grid)
-            }
-            _ => None,
-        });
-        launches.last().unwrap()
+fn blocks_of_fast_have_each_plane_of_each_tile_once() {
+    let shape = fast::launch::Shape::SPACE[1];
+    for (tiles, planes) in [
+        ([7, 16], 0..384),
+        ([9, 3], 3..500),
+        ([1, 1], 0..3),
+        ([2, 1], 1..2),
+    ] {
+        let list = shape.blocks(tiles, 4, planes.clone(), 132);
+        let mut seen = std::collections::HashMap::new();
+        for block in 0..list.blocks() {
+            let place = list.find(block);
+            let of_tile = seen.entry(place.tile).or_insert(0);
+            *of_tile += place.planes[1] - place.planes[0];
+        }
+        let of_each = planes.end - planes.start;
+        assert_eq!(seen.len() as u32, tiles[0] * tiles[1], "{tiles:?}");
+        assert!(
+            seen.values().all(|&planes| planes == of_each),
+            "{tiles:?}: {seen:?}"
+        );
+    }
+}
+
+#[test]
+fn blocks_of_fast_are_shorter_where_a_plane_takes_longer() {
+    let list = fast::launch::Shape::SPACE[1].blocks([5, 11], 4, 0..256, 132);
+    let len = |tile| {
+        let places = (0..list.blocks()).map(|block| list.find(block));
+        let of_tile = places.filter(|place| place.tile == tile);
+        of_tile.map(|place| place.planes[1] - place.planes[0]).max()
     };
-    assert_eq!(grid([384, 384, 384]), [7, 16, 7]);
-    assert_eq!(grid([512, 128, 512])[..2], [9, 5]);
-    assert_eq!(grid([3, 3, 3]), [1, 1, 3]);
+    assert!(len([0, 0]) < len([1, 1]) && len([1, 0]) < len([1, 1]));
 }
 
 #[test]

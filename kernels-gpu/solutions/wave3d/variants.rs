@@ -78,13 +78,14 @@ fn demand(case: &Wave3d, shape: &Fast, target: Target) -> Demand {
     let Fast { depth, .. } = *shape;
     let tile_rows = shape.rows * shape.threads;
     let tiles = Fast::tiles([n_x, n_y, n_z], depth, tile_rows);
-    let chunk = shape.planes(tiles, depth, n_x, target.multiprocessors);
+    let list = shape.blocks(tiles, depth, 0..n_x, target.multiprocessors);
+    let chunk = list.mean_planes();
     let rounds = u64::from(chunk + 2 * depth);
     let read = u64::from(WIDTH * tile_rows);
     let written = u64::from((WIDTH - 2 * MARGIN) * (tile_rows - 2 * depth) * chunk) / rounds;
     Demand {
         steps: depth,
-        blocks: tiles.map(u64::from).iter().product::<u64>() * u64::from(n_x.div_ceil(chunk)),
+        blocks: list.blocks().into(),
         rounds,
         updates: u64::from(depth) * read,
         lane_cycles: 41.0,

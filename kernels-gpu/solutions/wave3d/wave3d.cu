@@ -61,6 +61,44 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
     }
 }
 
+// The blocks of a launch, as kernels-gpu/src/blocks.rs has them: groups of tiles, each with its own
+// number of chunks of planes.
+struct Along {
+    u32 first, count, step;
+};
+struct Group {
+    u32 before;
+    Along tiles[2];
+    u32 planes[2], chunks;
+};
+struct BlockList {
+    Group groups[8];
+    u32 blocks;
+};
+struct Place {
+    u32 tile[2], planes[2];
+};
+
+__device__ __forceinline__ Place find(const BlockList &list, u32 block)
+{
+    u32 last = 0;
+#pragma unroll
+    for (u32 number = 1; number < 8; ++number) {
+        last = block >= list.groups[number].before ? number : last;
+    }
+    const Group &group = list.groups[last];
+    const u32 along = group.tiles[0].count, tiles = along * group.tiles[1].count;
+    const u32 chunk = (block - group.before) / tiles, tile = (block - group.before) % tiles;
+    const u32 len = group.planes[1] - group.planes[0];
+    const u32 numbers[2] = {tile % along, tile / along};
+    Place place;
+    for (int axis = 0; axis < 2; ++axis) {
+        place.tile[axis] = group.tiles[axis].first + numbers[axis] * group.tiles[axis].step;
+        place.planes[axis] = group.planes[0] + len * (chunk + axis) / group.chunks;
+    }
+    return place;
+}
+
 // Several timesteps per launch, as in kernels-gpu/solutions/wave3d/fast: a block of 64 x THREADS
 // threads takes a tile of 64 sites along k and THREADS x ROWS rows along j through a chunk of
 // planes. When plane i of the last field arrives, timestep s computes plane i - s. Each timestep
@@ -320,10 +358,10 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         return (at >= margin || from == 0) && (at < sites - margin || from + sites >= n);
     }
 
-    __device__ __forceinline__ void run(const double *__restrict__ c2, double ratio, u32 source, u32 from, u32 len, u32 chunk)
+    __device__ __forceinline__ void run(const double *__restrict__ c2, double ratio, u32 source, const Place &place)
     {
         const u32 x = threadIdx.x, y = threadIdx.y;
-        const u32 first_k = blockIdx.x * (WIDTH - 2 * MARGIN), first_j = blockIdx.y * (TILE_ROWS - 2 * DEPTH);
+        const u32 first_k = place.tile[0] * (WIDTH - 2 * MARGIN), first_j = place.tile[1] * (TILE_ROWS - 2 * DEPTH);
         const u32 first_row = y * ROWS, k = first_k + x, j = first_j + first_row;
         inside = written = 0;
         source_plane = source_row = ~0u;
@@ -341,8 +379,8 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
             source_row = source_k == k ? source_j - j : ~0u;
             is_plain &= source_j - first_j >= TILE_ROWS || source_k - first_k >= WIDTH;
         }
-        first = from + blockIdx.z * chunk;
-        end = min(first + chunk, from + len);
+        first = place.planes[0];
+        end = place.planes[1];
         plain_from = max(first, 1u) + DEPTH;
         const u32 plain_end = is_plain ? min(end + DEPTH, n_x) : 0;
         plain = plain_end > plain_from ? plain_end - plain_from : 0;
@@ -379,7 +417,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
     extern "C" __global__ void __launch_bounds__(WIDTH * THREADS) wave3d_fast_t##DEPTH##_r##ROWS##_y##THREADS( \
         const double *__restrict__ u_prev, u64, const double *__restrict__ u, u64, double *__restrict__ out_prev, double *__restrict__ out, \
         const double *__restrict__ c2, u64, const double *__restrict__ factors, u64, u32 first, u32 len, u32 n_x, u32 n_y, u32 n_z, \
-        double ratio, u32 source, double value_1, double value_2, double value_3, double value_4, u32 planes) \
+        double ratio, u32 source, double value_1, double value_2, double value_3, double value_4, const __grid_constant__ BlockList blocks) \
     { \
         extern __shared__ __align__(16) double shared[]; \
         Fast<DEPTH, ROWS, THREADS, RELOADED> fast; \
@@ -389,7 +427,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         fast.out_prev = out_prev - to_first, fast.out = out - to_first, fast.last = min(first + len + DEPTH, n_x) - 1; \
         fast.n_x = n_x, fast.n_y = n_y, fast.n_z = n_z; \
         fast.values[0] = value_1, fast.values[1] = value_2, fast.values[2] = value_3, fast.values[3] = value_4; \
-        fast.run(c2, ratio, source, first, len, planes); \
+        fast.run(c2, ratio, source, find(blocks, blockIdx.x)); \
     }
 
 WAVE3D_FAST(1, 2, 10, 0)

@@ -31,6 +31,7 @@
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
+use kernels_gpu::blocks::BlockList;
 use kernels_gpu::meet::meet;
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::ring::edge;
@@ -48,15 +49,15 @@ macro_rules! fast {
         ///
         /// `u` begins T planes before `first_z`, or with plane 0; `u_next` begins with `first_z`.
         ///
-        /// Block: 32 x W. Grid: `tiles` of `columns` with `MARGIN`, those of W R rows with T (see
-        /// [`tile`](kernels_gpu::poisson::tile)), and `planes` / `chunk`, rounded up. Dynamic
-        /// shared memory: `shared_mem_bytes` of [`ring`](kernels_gpu::poisson::ring).
-        /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
-        /// grid's h^2 f in the source.
+        /// Block: 32 x W. Grid: the blocks of the list `blocks`, of tiles along x and y and chunks
+        /// of these planes. Tiles are `tiles` of `columns` with `MARGIN`, and those of W R rows
+        /// with T (see [`tile`](kernels_gpu::poisson::tile)). Dynamic shared memory:
+        /// `shared_mem_bytes` of [`ring`](kernels_gpu::poisson::ring). `descends` is 1 to take the
+        /// planes from the last to the first, or 0; `h2_f` is the grid's h^2 f in the source.
         ///
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2; `iterations` is 1
-        ///   to T; chunk at least 1.
+        ///   to T.
         /// - `u` has the planes as far as T after those that are written, or as the last one. They
         ///   are in an allocation that is aligned to 16 bytes. If n is even, they begin at a
         ///   multiple of 16 bytes.
@@ -70,15 +71,17 @@ macro_rules! fast {
             first_z: u32,
             planes: u32,
             iterations: u32,
-            chunk: u32,
             descends: u32,
             h2_f: f64,
+            blocks: BlockList,
         ) {
             let before = |planes: u32| (u64::from(planes * n) * u64::from(n)) as usize;
-            let (end, from) = (first_z + planes, thread::block_idx_z() * chunk);
+            let place = blocks.find(thread::block_idx_x());
+            let [from, to] = place.planes;
+            let mirrored = 2 * first_z + planes;
             let written = match descends {
-                0 => [first_z + from, (first_z + from + chunk).min(end)],
-                _ => [(end - from).saturating_sub(chunk).max(first_z), end - from],
+                0 => [from, to],
+                _ => [mirrored - to, mirrored - from],
             };
             let task = Task {
                 u: u.as_ptr().wrapping_sub(before(first_z.saturating_sub($t))),
@@ -94,8 +97,8 @@ macro_rules! fast {
             // SAFETY: the caller's.
             unsafe {
                 match n % 2 {
-                    0 => run::<$t, $r, $w, $s, false, false>(&task),
-                    _ => run::<$t, $r, $w, $s, true, false>(&task),
+                    0 => run::<$t, $r, $w, $s, false, false>(&task, place.tile),
+                    _ => run::<$t, $r, $w, $s, true, false>(&task, place.tile),
                 }
             }
         }
@@ -164,6 +167,7 @@ pub unsafe fn poisson_fast_at_once(
     let end = first_z + planes;
     // Chunks differ by a plane at most.
     let chunk = |z: u32| first_z + planes * z / thread::grid_dim_z();
+    let tile = [thread::block_idx_x(), thread::block_idx_y()];
     let z = thread::block_idx_z();
     let written = [chunk(z), chunk(z + 1)];
     let (mut left, mut pass) = (iterations, 0);
@@ -196,8 +200,8 @@ pub unsafe fn poisson_fast_at_once(
         // halos. All of these have ended the pass before.
         unsafe {
             match n % 2 {
-                0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, false, true>(&task),
-                _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, true, true>(&task),
+                0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, false, true>(&task, tile),
+                _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, true, true>(&task, tile),
             }
             left -= iterations;
             pass += 1;
@@ -222,8 +226,9 @@ unsafe fn run<
     const HAS_NEIGHBOURS: bool,
 >(
     task: &Task,
+    tile: [u32; 2],
 ) {
-    let mut stream = Stream::<T, R, W, S, ODD, HAS_NEIGHBOURS>::new(task);
+    let mut stream = Stream::<T, R, W, S, ODD, HAS_NEIGHBOURS>::new(task, tile);
     // SAFETY: the caller's.
     unsafe {
         for after in 0..Stream::<T, R, W, S, ODD, HAS_NEIGHBOURS>::AHEAD {
@@ -295,14 +300,13 @@ impl<
     const AHEAD: u32 = S as u32 - 2;
 
     #[inline(always)]
-    fn new(task: &'a Task) -> Self {
+    fn new(task: &'a Task, tile: [u32; 2]) -> Self {
         let n = task.n;
         let grid = Grid { n };
         let (rows, levels) = ((W * R) as u32, T as u32);
-        let (tile_x, tile_y) = (thread::block_idx_x(), thread::block_idx_y());
         let first = [
-            tile_x * (columns(n) - 2 * MARGIN),
-            tile_y * (rows - 2 * levels),
+            tile[0] * (columns(n) - 2 * MARGIN),
+            tile[1] * (rows - 2 * levels),
         ];
         // If any column is in the source, the one with the least x and y is.
         let has_source = grid.is_source_column(first[0], first[1]);
@@ -320,13 +324,11 @@ impl<
         );
         let [x, y] = [first[0] + in_tile_x, first[1] + in_tile_y];
         // The first and the last tile have no margin where the walls are.
-        let is_right = |i: u32, extent: u32, margin: u32, tile: u32, tiles: u32| {
-            (i >= margin || tile == 0) && (i < extent - margin || tile + 1 == tiles)
+        let is_right = |i: u32, extent: u32, margin: u32, first: u32| {
+            (i >= margin || first == 0) && (i < extent - margin || first + extent >= n)
         };
-        let is_written_x = |e: u32| {
-            let tiles = thread::grid_dim_x();
-            x + e < n && is_right(in_tile_x + e, columns(n), MARGIN, tile_x, tiles)
-        };
+        let is_written_x =
+            |e: u32| x + e < n && is_right(in_tile_x + e, columns(n), MARGIN, first[0]);
         let [before, after] = warps_beside::<W>();
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(is_written_x(1)) * SECOND;
@@ -337,8 +339,8 @@ impl<
         let copied_x = |y: u32| x.min(if ODD && y < n - 1 { n } else { n - 2 });
         for r in 0..R as u32 {
             let row = in_tile_y + r;
-            let is_written = (y + r).wrapping_sub(1) < n - 2
-                && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
+            let is_written =
+                (y + r).wrapping_sub(1) < n - 2 && is_right(row, rows, levels, first[1]);
             flags |= (u32::from(is_written && is_written_x(0)) * WRITTEN) << r;
             copied[r as usize] = (y + r).min(n - 1) * n + copied_x(y + r);
             for e in 0..2 {

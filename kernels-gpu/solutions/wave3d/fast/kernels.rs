@@ -29,6 +29,7 @@ use cuda_std::hint;
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
+use kernels_gpu::blocks::{BlockList, Place};
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
@@ -140,8 +141,6 @@ struct Task {
     out_prev: *mut f64,
     out: *mut f64,
     factors: *const f64,
-    /// The planes to write.
-    written: [u32; 2],
     /// The last plane of u_prev and u in memory.
     last: u32,
     domain: Domain,
@@ -544,11 +543,12 @@ macro_rules! instances {
         /// `u_prev`, `u` and `factors` begin [`reach`] planes before `first`, or with plane 0;
         /// `out_prev` and `out` begin with `first`. `ratio` is dt^2/dx^2. `factors` are those of
         /// [`wave3d_fast_factors`] by i n_y + j. `source` is the position of the source's site in
-        /// the domain; its values at these timesteps follow. A chunk has `planes` planes.
+        /// the domain; its values at these timesteps follow. `blocks` are the
+        /// tiles, along k and j, and their chunks of these planes.
         ///
         /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid:
-        /// [`tiles`] along k with [`MARGIN`] and along j with the timesteps, and `len` / `planes`,
-        /// rounded up.
+        /// the list's blocks. There are [`tiles`] along k with [`MARGIN`] and along j with the
+        /// timesteps.
         ///
         /// # Safety
         /// - The planes are the domain's. `u_prev` and `u` have values, and `factors` [`FACTORS`]
@@ -576,7 +576,7 @@ macro_rules! instances {
             value_2: f64,
             value_3: f64,
             value_4: f64,
-            planes: u32,
+            blocks: BlockList,
         ) {
             let before = |planes: u32, plane: u32| {
                 (u64::from(planes) * u64::from(plane)) as usize
@@ -588,14 +588,15 @@ macro_rules! instances {
                 out_prev: out_prev.wrapping_sub(before(first, plane)),
                 out: out.wrapping_sub(before(first, plane)),
                 factors: factors.as_ptr().wrapping_sub(before(read, n_y * FACTORS)),
-                written: [first, first + len],
                 last: (first + len + $depth).min(n_x) - 1,
                 domain: Domain { n_x, n_y, n_z },
                 source: [u32::MAX; 2],
                 values: [value_1, value_2, value_3, value_4],
             };
             // SAFETY: the caller's.
-            unsafe { fast::<$depth, $rows, $threads, $reloaded>(task, c2, ratio, source, planes) }
+            unsafe {
+                fast::<$depth, $rows, $threads, $reloaded>(task, c2, ratio, source, &blocks)
+            }
         }
     )*};
 }
@@ -630,15 +631,19 @@ unsafe fn fast<
     c2: &[f64],
     ratio: f64,
     source: u32,
-    planes: u32,
+    blocks: &BlockList,
 ) {
     const { assert!(ROWS.is_multiple_of(2) && ROWS <= MAX_ROWS as usize && 2 * ROWS <= ROW as usize) };
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (depth, tile_rows) = (DEPTH as u32, (ROWS * THREADS) as u32);
+    let Place {
+        tile,
+        planes: chunk,
+    } = blocks.find(thread::block_idx_x());
     let [first_k, first_j] = [
-        thread::block_idx_x() * (WIDTH - 2 * MARGIN),
-        thread::block_idx_y() * (tile_rows - 2 * depth),
+        tile[0] * (WIDTH - 2 * MARGIN),
+        tile[1] * (tile_rows - 2 * depth),
     ];
     let first_row = y * ROWS as u32;
     let (k, j) = (first_k + x, first_j + first_row);
@@ -671,9 +676,7 @@ unsafe fn fast<
         is_plain &= (in_plane / n_z).wrapping_sub(first_j) >= tile_rows
             || (in_plane % n_z).wrapping_sub(first_k) >= WIDTH;
     }
-    let first = task.written[0] + thread::block_idx_z() * planes;
-    let chunk = [first, (first + planes).min(task.written[1])];
-    let plain_from = first.max(1) + depth;
+    let plain_from = chunk[0].max(1) + depth;
     let plain_end = match is_plain {
         true => (chunk[1] + depth).min(n_x),
         false => 0,

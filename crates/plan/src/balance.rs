@@ -1,0 +1,288 @@
+//! How many chunks tiles are cut into, so that all multiprocessors finish at about the same time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// Tiles that are alike: each computes `planes` planes, in some chunks, and a chunk is a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// How many there are.
+    pub tiles: u32,
+    /// The planes of each.
+    pub planes: u32,
+    /// The time of a plane, in any unit.
+    pub cost: u32,
+}
+
+/// What a block's time depends on beside its planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// The blocks that run at once: those of all multiprocessors.
+    pub at_once: u32,
+    /// The planes whose time a block takes beside that of those that it writes.
+    pub extra: u32,
+    /// The largest number of chunks of a tile.
+    pub most: u32,
+    /// The largest number of planes of a chunk, unless that takes too many chunks.
+    pub longest: u32,
+}
+
+/// How tiles are cut into chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// All of them alike, in this number of chunks, so that one group has all blocks.
+    Alike(u32),
+    /// Each kind by itself, in the order in which the blocks are to start, the longest ones first:
+    /// the kind's position, and its number of chunks. Kinds without tiles or planes are left out.
+    Apart(Vec<(usize, u32)>),
+}
+
+/// Kinds of tiles, each with its position and its number of chunks.
+type Kinds = Vec<(usize, Tiles, u32)>;
+
+/// How much sooner, in percent, all must be finished for kinds to be cut apart: the blocks of
+/// neighbouring tiles then no longer run at the same time, and share fewer reads in L2.
+const WORTH_PERCENT: u64 = 3;
+
+/// The cut with which all tiles are finished first.
+///
+/// Blocks start in their order, and each when one before it ends, as on a GPU. For each longest
+/// time that a block may take, every kind is cut as little as it must; the time that wins is the
+/// one with which the last block ends first, and with equal ends the one with the fewest blocks.
+/// Equal numbers of chunks for all are tried, too, and taken unless others are clearly better.
+///
+/// ```
+/// use plan::balance::{Blocks, Cut, Tiles, cut};
+///
+/// // 100 planes; a plane of the two tiles at the ends takes half as long again.
+/// let ends = Tiles { tiles: 2, planes: 100, cost: 150 };
+/// let inner = Tiles { tiles: 2, planes: 100, cost: 100 };
+/// let blocks = Blocks { at_once: 10, extra: 4, most: 16, longest: 128 };
+/// // Cut alike, each in two, the slow ones would end when 81 of the others' planes have passed.
+/// assert_eq!(cut(&[inner, ends], blocks), Cut::Apart(vec![(1, 3), (0, 2)]));
+/// assert_eq!(cut(&[inner], blocks), Cut::Alike(5));
+/// ```
+pub fn cut(tiles: &[Tiles], blocks: Blocks) -> Cut {
+    let kinds: Vec<(usize, Tiles)> = tiles
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, kind)| kind.tiles > 0 && kind.planes > 0)
+        .collect();
+    let with = |chunks: &dyn Fn(Tiles) -> Option<u32>| -> Option<Kinds> {
+        let cut = |&(position, kind): &(usize, Tiles)| Some((position, kind, chunks(kind)?));
+        kinds.iter().map(cut).collect()
+    };
+    let most = kinds.iter().map(|&(_, kind)| blocks.most(kind)).max();
+    let fewest = kinds.iter().map(|&(_, kind)| blocks.fewest(kind)).max();
+    let alike = (fewest.unwrap_or(1)..=most.unwrap_or(1))
+        .filter_map(|chunks| with(&|kind| Some(chunks.min(blocks.most(kind)))));
+    let Some((alike_end, alike)) = blocks.soonest(alike) else {
+        return Cut::Alike(1);
+    };
+    let times: BTreeSet<u64> = kinds
+        .iter()
+        .flat_map(|&(_, kind)| {
+            let chunks = blocks.fewest(kind)..=blocks.most(kind);
+            chunks.map(move |chunks| blocks.longest(kind, chunks))
+        })
+        .collect();
+    let apart = times
+        .into_iter()
+        .filter_map(|limit| with(&|kind| blocks.chunks_within(kind, limit)));
+    let apart = blocks.soonest(apart);
+    let is_worth = |&(end, _): &(u64, Kinds)| 100 * end < (100 - WORTH_PERCENT) * alike_end;
+    match apart.filter(is_worth) {
+        Some((_, mut apart)) => {
+            blocks.longest_first(&mut apart);
+            let chunks = |(position, _, chunks)| (position, chunks);
+            Cut::Apart(apart.into_iter().map(chunks).collect())
+        }
+        None => Cut::Alike(alike.iter().map(|&(.., chunks)| chunks).max().unwrap_or(1)),
+    }
+}
+
+impl Blocks {
+    /// A time before which the last block cannot end: that of the longest one, and an equal share
+    /// of all.
+    fn earliest_end(self, cut: &[(usize, Tiles, u32)]) -> u64 {
+        let longest = cut
+            .iter()
+            .map(|&(_, kind, chunks)| self.longest(kind, chunks));
+        let work = cut.iter().map(|&(_, kind, chunks)| {
+            let planes = u64::from(kind.planes) + u64::from(chunks) * u64::from(self.extra);
+            u64::from(kind.tiles) * u64::from(kind.cost) * planes
+        });
+        let share = work.sum::<u64>() / u64::from(self.at_once.max(1));
+        longest.max().unwrap_or(0).max(share)
+    }
+
+    fn most(self, kind: Tiles) -> u32 {
+        self.most.clamp(1, kind.planes)
+    }
+
+    fn fewest(self, kind: Tiles) -> u32 {
+        kind.planes
+            .div_ceil(self.longest.max(1))
+            .min(self.most(kind))
+    }
+
+    /// The first of these cuts of those that end soonest and have the fewest blocks; its end.
+    fn soonest(self, cuts: impl Iterator<Item = Kinds>) -> Option<(u64, Kinds)> {
+        let mut best: Option<((u64, u64), Kinds)> = None;
+        for cut in cuts {
+            if best
+                .as_ref()
+                .is_some_and(|(best, _)| self.earliest_end(&cut) > best.0)
+            {
+                continue;
+            }
+            let number = |&(_, kind, chunks): &(usize, Tiles, u32)| {
+                u64::from(kind.tiles) * u64::from(chunks)
+            };
+            let key = (self.end(&cut), cut.iter().map(number).sum());
+            if best.as_ref().is_none_or(|(best, _)| key < *best) {
+                best = Some((key, cut));
+            }
+        }
+        best.map(|((end, _), cut)| (end, cut))
+    }
+
+    /// The time of the longest of a tile's blocks.
+    fn longest(self, kind: Tiles, chunks: u32) -> u64 {
+        u64::from(kind.cost) * u64::from(kind.planes.div_ceil(chunks) + self.extra)
+    }
+
+    /// The least number of chunks with which no block takes longer.
+    fn chunks_within(self, kind: Tiles, limit: u64) -> Option<u32> {
+        (self.fewest(kind)..=self.most(kind)).find(|&chunks| self.longest(kind, chunks) <= limit)
+    }
+
+    fn longest_first(self, cut: &mut [(usize, Tiles, u32)]) {
+        cut.sort_by_key(|&(_, kind, chunks)| Reverse(self.longest(kind, chunks)));
+    }
+
+    /// When the last block ends.
+    fn end(self, cut: &[(usize, Tiles, u32)]) -> u64 {
+        let mut cut = cut.to_vec();
+        self.longest_first(&mut cut);
+        let mut free: BinaryHeap<Reverse<u64>> =
+            (0..self.at_once.max(1)).map(|_| Reverse(0)).collect();
+        let mut last = 0;
+        for (_, kind, chunks) in cut {
+            for chunk in 0..chunks {
+                let plane =
+                    |chunk: u32| u64::from(kind.planes) * u64::from(chunk) / u64::from(chunks);
+                let planes = plane(chunk + 1) - plane(chunk) + u64::from(self.extra);
+                for _ in 0..kind.tiles {
+                    let mut next = free.peek_mut().expect("one at least");
+                    next.0 += u64::from(kind.cost) * planes;
+                    last = last.max(next.0);
+                }
+            }
+        }
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(tiles: u32, planes: u32, cost: u32) -> Tiles {
+        Tiles {
+            tiles,
+            planes,
+            cost,
+        }
+    }
+
+    fn blocks(at_once: u32, extra: u32) -> Blocks {
+        Blocks {
+            at_once,
+            extra,
+            most: 16,
+            longest: 128,
+        }
+    }
+
+    fn end(tiles: &[Tiles], blocks: Blocks, chosen: &Cut) -> u64 {
+        let kinds: Kinds = match chosen {
+            Cut::Alike(chunks) => (0..tiles.len())
+                .map(|position| (position, tiles[position], *chunks))
+                .collect(),
+            Cut::Apart(chosen) => chosen
+                .iter()
+                .map(|&(position, chunks)| (position, tiles[position], chunks))
+                .collect(),
+        };
+        blocks.end(&kinds)
+    }
+
+    #[test]
+    fn it_is_never_worse_than_chunks_of_one_length() {
+        for planes in [5, 64, 192, 333] {
+            for blocks in [blocks(132, 9), blocks(16, 9), blocks(1, 4), blocks(132, 0)] {
+                let tiles = [
+                    kind(12, planes, 100),
+                    kind(12, planes, 140),
+                    kind(4, planes, 150),
+                ];
+                let chosen = cut(&tiles, blocks);
+                let best = (planes.div_ceil(128)..=16.min(planes))
+                    .map(|chunks| end(&tiles, blocks, &Cut::Alike(chunks)))
+                    .min();
+                assert!(
+                    end(&tiles, blocks, &chosen) <= best.unwrap(),
+                    "{planes} {blocks:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_of_a_wave_are_cut_by_their_cost() {
+        // 4 x 8 tiles of 192 planes: with four chunks each they are one wave of 132 blocks, whose
+        // slowest take 1.5 (48 + 9).
+        let tiles = [
+            kind(12, 192, 100),
+            kind(4, 192, 140),
+            kind(12, 192, 120),
+            kind(4, 192, 150),
+        ];
+        let chosen = cut(&tiles, blocks(132, 9));
+        assert!(
+            end(&tiles, blocks(132, 9), &chosen) < 150 * (48 + 9) * 9 / 10,
+            "{chosen:?}"
+        );
+    }
+
+    #[test]
+    fn a_small_gain_does_not_part_neighbours() {
+        // 180 tiles, 15 of them with the source: seven waves either way.
+        let tiles = [kind(15, 510, 125), kind(165, 510, 100)];
+        let blocks = Blocks {
+            most: 64,
+            ..blocks(132, 8)
+        };
+        assert_eq!(cut(&tiles, blocks), Cut::Alike(5));
+    }
+
+    #[test]
+    fn chunks_are_at_most_as_long_as_is_said() {
+        let tiles = [kind(12, 1000, 100), kind(200, 1000, 140)];
+        let cut = cut(&tiles, blocks(132, 9));
+        let fewest = match cut {
+            Cut::Alike(chunks) => chunks,
+            Cut::Apart(chosen) => chosen.iter().map(|&(_, chunks)| chunks).min().unwrap(),
+        };
+        assert!(fewest >= 8, "{fewest}");
+    }
+
+    #[test]
+    fn nothing_to_do_is_not_cut() {
+        assert_eq!(cut(&[], blocks(132, 9)), Cut::Alike(1));
+        let none = [kind(0, 9, 1), kind(9, 0, 1)];
+        assert_eq!(cut(&none, blocks(132, 9)), Cut::Alike(1));
+    }
+}
