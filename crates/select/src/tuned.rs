@@ -1,7 +1,9 @@
 //! The table of shapes that were found: an entry for each GPU, variant and case.
 //!
 //! It is the course's `tuned.toml`. This program has that file inside; one on disk, in the course's
-//! root or in the working folder, goes before it.
+//! root or in the working folder, goes before it. Variants with one shape have entries too, so that
+//! the fastest is known ([`crate::fastest`]); entries of other kernels are told
+//! ([`Table::outdated`]).
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _, stderr};
@@ -18,12 +20,13 @@ use units::significant;
 use exit::CommandError;
 
 use crate::course_root;
+use crate::kernels::{self, Digests};
 
 /// The file's name.
-const NAME: &str = "tuned.toml";
+pub(crate) const NAME: &str = "tuned.toml";
 const BUILT_IN: &str = include_str!("../../../tuned.toml");
 
-const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";
+const HEADER: &str = "# Shapes and times that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";
 
 /// The table.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,7 +58,7 @@ pub struct Entry {
     pub case: String,
     /// Updates of a timestep.
     pub cells: u64,
-    /// The label of the best shape, once all were tried.
+    /// The label of the best shape, once all were tried. None of a variant with one shape.
     pub shape: Option<String>,
     /// The unit of `step` and `default_step`.
     pub unit: String,
@@ -63,6 +66,9 @@ pub struct Entry {
     pub step: Option<f64>,
     /// That of the default shape.
     pub default_step: Option<f64>,
+    /// The kernels of the shapes that were tried. None in entries that do not say.
+    #[serde(default)]
+    pub kernels: Digests,
     /// When the last shape was tried: `2026-11-22`.
     pub date: String,
     /// The driver's version.
@@ -143,7 +149,14 @@ impl Entry {
     /// Whether the shape was tried.
     pub fn has(&self, shape: &Variant) -> bool {
         let mut tried = self.tried.iter();
-        tried.any(|tried| shape.label() == Some(tried.shape()))
+        tried.any(|tried| shape.label().unwrap_or_default() == tried.shape())
+    }
+
+    /// Whether it is of other kernels than the variant's on devices like this one; none in an entry
+    /// that does not say.
+    pub fn is_outdated(&self, variant: &Variant, info: &DeviceInfo) -> Option<bool> {
+        (!self.kernels.is_empty())
+            .then(|| kernels::changed(&self.kernels, &variant.module, info).is_some())
     }
 
     /// Names the best of all that were tried; the default shape, with this label, unless another
@@ -160,7 +173,7 @@ impl Entry {
             return;
         };
         (self.step, self.default_step) = (Some(best.step), Some(best.default_step));
-        self.shape = Some(best.shape);
+        self.shape = Some(best.shape).filter(|shape| !shape.is_empty());
     }
 }
 
@@ -305,6 +318,49 @@ impl Table {
             .unwrap_or_else(|| as_it_is(ShapeBy::Default))
     }
 
+    /// What to say of entries of a GPU like this one that are of other kernels than these labs have,
+    /// or do not say of which: a sentence for each lab, with the remedy.
+    pub fn outdated(&self, labs: &[&Lab], info: &DeviceInfo) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for lab in labs {
+            let own = self.entries.iter();
+            let own = own.filter(|entry| entry.gpu == info.name && entry.lab == lab.name);
+            let (mut older, mut unknown) = (Vec::new(), Vec::new());
+            for entry in own {
+                let mut variants = lab.variants.iter();
+                let Some(variant) = variants.find(|variant| variant.name == entry.variant) else {
+                    continue;
+                };
+                let known = match entry.is_outdated(variant, info) {
+                    Some(false) => continue,
+                    Some(true) => &mut older,
+                    None => &mut unknown,
+                };
+                if !known.contains(&entry.variant.as_str()) {
+                    known.push(&entry.variant);
+                }
+            }
+            unknown.retain(|name| !older.contains(name));
+            for (variants, how) in [
+                (older, "is of older kernels than this program's"),
+                (
+                    unknown,
+                    "is of unknown age, since it does not say which kernels were timed",
+                ),
+            ] {
+                if !variants.is_empty() {
+                    sentences.push(format!(
+                        "{} {}: what {NAME} has for {} {how}; `harness tune {0} --large` times it again",
+                        lab.name,
+                        variants.join(", "),
+                        info.name
+                    ));
+                }
+            }
+        }
+        sentences
+    }
+
     /// The file's text.
     pub fn to_toml(&self) -> String {
         let mut text = HEADER.to_owned();
@@ -357,7 +413,7 @@ pub struct Place {
 /// An entry with the label of its best shape.
 type Found<'t> = (&'t Entry, &'t String);
 
-fn place(entry: &Entry) -> Place {
+pub(crate) fn place(entry: &Entry) -> Place {
     Place {
         gpu: entry.gpu.clone(),
         case: entry.case.clone(),
@@ -365,7 +421,7 @@ fn place(entry: &Entry) -> Place {
 }
 
 /// A number of cells in powers of two.
-fn size(cells: u64) -> f64 {
+pub(crate) fn size(cells: u64) -> f64 {
     (cells.max(1) as f64).log2()
 }
 
@@ -477,6 +533,13 @@ impl Entry {
             if let Some(value) = value {
                 writeln!(text, "{key} = {}", significant(value, 5))?;
             }
+        }
+        if !self.kernels.is_empty() {
+            let kernels = self.kernels.iter();
+            let kernels: Vec<String> = kernels
+                .map(|(name, digest)| format!("{name} = {}", string(digest)))
+                .collect();
+            writeln!(text, "kernels = {{ {} }}", kernels.join(", "))?;
         }
         writeln!(text, "tried = [")?;
         for tried in &self.tried {

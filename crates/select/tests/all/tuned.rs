@@ -26,6 +26,7 @@ fn entry(case: &str, cells: u64, shape: &str) -> Entry {
         unit: "us/step".to_owned(),
         step: Some(1.5),
         default_step: None,
+        kernels: [("twofold".to_owned(), "0123456789abcdef".to_owned())].into(),
         date: "2026-11-22".to_owned(),
         driver: "580.65 \"x\"".to_owned(),
         tried: Vec::new(),
@@ -231,4 +232,53 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
     // A student's copy has no variants, and warns of none.
     let (bare, none) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
     assert_eq!((bare, none.len()), (Table::default(), 0));
+}
+
+#[test]
+fn entries_of_other_kernels_are_told_by_lab() {
+    use std::sync::Arc;
+    static LAB: std::sync::LazyLock<lab::Lab> = std::sync::LazyLock::new(|| {
+        let text =
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+        let module = Arc::new(device::Module::new("k", text));
+        let of = |name| {
+            let record = |_: &dyn lab::LabCase, _| unreachable!("nothing is recorded");
+            lab::Variant::recorded(name, "", Arc::clone(&module), record)
+        };
+        lab::Lab {
+            module: Arc::clone(&module),
+            variants: vec![of("twofold"), of("fast"), of("plain")],
+            ..*test_lab::DOUBLING
+        }
+    });
+    let adder = test_lab::device();
+    let of = |variant: &str, digest: Option<&str>| Entry {
+        variant: variant.to_owned(),
+        kernels: digest
+            .map(|it| ("k".to_owned(), it.to_owned()))
+            .into_iter()
+            .collect(),
+        ..entry("a", 7, "x4")
+    };
+    let own = select::kernels::digest(LAB.module.ptx(), "k").unwrap();
+    let told = |entries: Vec<Entry>| {
+        Table { entries }
+            .outdated(&[&*LAB], adder.info())
+            .join("\n")
+    };
+    assert_eq!(told(vec![of("twofold", Some(&own)), of("gone", None)]), "");
+    let entries = vec![
+        of("twofold", Some("0123")),
+        of("twofold", None),
+        of("fast", Some("4567")),
+        of("plain", None),
+        Entry {
+            gpu: "Adder 1".to_owned(),
+            ..of("fast", None)
+        },
+    ];
+    insta::assert_snapshot!(told(entries), @r"
+    doubling twofold, fast: what tuned.toml has for Adder 9000 is of older kernels than this program's; `harness tune doubling --large` times it again
+    doubling plain: what tuned.toml has for Adder 9000 is of unknown age, since it does not say which kernels were timed; `harness tune doubling --large` times it again
+    ");
 }
