@@ -153,9 +153,9 @@ impl Variant {
         self
     }
 
-    /// Says that it is the fastest of its lab for cases and machines for which `wins` holds. For
-    /// these it is measured without being asked for, and `harness run` takes it on GPUs that can
-    /// run it.
+    /// Says that it is the fastest of its lab for cases and machines for which `wins` holds; one
+    /// that is not on request, the fastest of such. `harness run` takes it on GPUs that can run it
+    /// and that no table knows. One on request is measured for these cases without being asked for.
     pub fn winning<C: LabCase>(
         mut self,
         wins: impl Fn(&C, Target) -> bool + Send + Sync + 'static,

@@ -22,9 +22,9 @@ use terminal::stdout::Out;
 /// The flags that say what computes, and whether the CPU computes the same.
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
-    /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: a
-    /// plain one; on a GPU one that keeps the problem on the chip where that wins; on several GPUs
-    /// a fast one that uses them]
+    /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: on
+    /// GPUs the fastest by tuned.toml, or else by what the lab knows; on the emulated device a plain
+    /// one]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]

@@ -3,11 +3,15 @@
 //! In this order:
 //!
 //! 1. the variant that is named, or the submission;
-//! 2. on a GPU, or on several devices: the first that its lab says is the fastest for the case
-//!    there ([`Variant::wins`]), if it runs on such a device;
-//! 3. on several devices: the one that its lab marks for them ([`Lab::usual_on_several`]);
-//! 4. the one that its lab marks ([`Lab::usual`]);
-//! 5. where the device cannot run that: the lab's first that it can.
+//! 2. on a GPU that `tuned.toml` knows: the one that takes the least time there
+//!    ([`Table::fastest`]). On several, it is that for a share of the case, unless the lab knows a
+//!    winner: times on one GPU do not have the exchange at the seams in them;
+//! 3. on a GPU, or on several devices: the one that its lab says is the fastest for the case there
+//!    ([`Variant::wins`]), if it runs on such a device; those on request, which are for few cases,
+//!    go first;
+//! 4. on several devices: the one that its lab marks for them ([`Lab::usual_on_several`]);
+//! 5. the one that its lab marks ([`Lab::usual`]);
+//! 6. where the device cannot run that: the lab's first that it can.
 //!
 //! Its shape is the table's: see [`Table::shape`].
 
@@ -16,8 +20,10 @@ use device::{Device, DeviceInfo, DeviceKind};
 use exit::CommandError;
 use lab::{Lab, LabCase, Variant, target};
 use plan::Target;
+use units::significant;
 
 use crate::catalogue::{self, OfLab, Submitted};
+use crate::fastest::Fastest;
 use crate::tuned::{Place, Shape, ShapeBy, Table};
 
 /// The devices on which a case is computed.
@@ -87,10 +93,12 @@ pub struct Choice {
 }
 
 /// Why a variant was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Why {
     /// It was named: a built-in variant or a submission.
     Named,
+    /// It takes the least time, by those in the table.
+    Fastest(Fastest),
     /// Its lab says that it is the fastest for the case on such devices.
     Wins,
     /// It is its lab's for several devices.
@@ -117,7 +125,10 @@ pub fn choose(
 ) -> Option<Choice> {
     let (variant, why) = match named {
         Some(variant) => (variant, Why::Named),
-        None => unnamed(lab, case, on)?,
+        None => {
+            let by_lab = unnamed(lab, case, on)?;
+            by_time(lab, case, on, &by_lab, tuned).unwrap_or(by_lab)
+        }
     };
     Some(Choice {
         variant,
@@ -126,11 +137,34 @@ pub fn choose(
     })
 }
 
+/// The variant that takes the least time, where the table compares it with `by_lab`.
+fn by_time(
+    lab: &'static Lab,
+    case: &dyn LabCase,
+    on: On<'_>,
+    (by_lab, why): &(&'static Variant, Why),
+    tuned: &Table,
+) -> Option<(&'static Variant, Why)> {
+    let devices = on.target.devices;
+    // Several processes agree before they know each other's devices.
+    if on.is_one_of_many || devices > 1 && *why == Why::Wins {
+        return None;
+    }
+    let can = |variant: &Variant| {
+        let is_for = !variant.on_request || variant.wins(case, on.target);
+        is_for && ruled_out(variant, case, on).is_none()
+    };
+    let (variant, times) = tuned.fastest(lab, case, on.info, devices, by_lab, can)?;
+    Some((variant, Why::Fastest(times)))
+}
+
+/// The lab's own choice.
 fn unnamed(lab: &'static Lab, case: &dyn LabCase, on: On<'_>) -> Option<(&'static Variant, Why)> {
     let wins = |variant: &&Variant| {
         variant.wins(case, on.target) && variant.runs(case, on.info, on.target)
     };
-    let winner = || lab.variants.iter().find(wins);
+    let winners = || lab.variants.iter().filter(wins);
+    let winner = || winners().min_by_key(|variant| !variant.on_request);
     if let Some(variant) = on.has_winners().then(winner).flatten() {
         return Some((variant, Why::Wins));
     }
@@ -213,9 +247,20 @@ pub fn winners_on_request(
 }
 
 /// Whether a variant is tuned for a case without being named: always, or one on request for those
-/// that it wins on one device, where some are known.
+/// that it wins on one device. One on request that is known to win nowhere is tuned if it has shapes.
 pub fn is_tuned_for(variant: &Variant, case: &dyn LabCase) -> bool {
-    !variant.on_request || !variant.has_wins() || variant.wins(case, 1)
+    let has_shapes = !variant.shapes.is_empty();
+    !variant.on_request || variant.wins(case, 1) || has_shapes && !variant.has_wins()
+}
+
+/// The variant that a lab takes for a case on a GPU that no table knows: those that are tuned are
+/// compared with it.
+pub fn of_lab(
+    lab: &'static Lab,
+    case: &dyn LabCase,
+    device: &dyn Device,
+) -> Option<&'static Variant> {
+    Some(unnamed(lab, case, On::device(device))?.0)
 }
 
 /// The choice in sentences; then the lab's other variants: the flag that takes one, and what the
@@ -259,6 +304,7 @@ fn of_variant(lab: &Lab, on: On<'_>, Choice { variant, why, .. }: &Choice) -> St
     };
     match why {
         Why::Named => format!("{name} runs: the command line names it"),
+        Why::Fastest(times) => format!("{name} runs: {}", of_times(times, on.target.devices)),
         Why::Wins => {
             format!("{name} runs: {lab} says that it is the fastest for this size on {machine}")
         }
@@ -275,6 +321,31 @@ fn of_variant(lab: &Lab, on: On<'_>, Choice { variant, why, .. }: &Choice) -> St
         ),
         Why::Usual => format!("{name} runs: {lab} takes it where no variant is named"),
     }
+}
+
+/// The figures by which it is the fastest, and where they come from.
+fn of_times(fastest: &Fastest, devices: u32) -> String {
+    // The others are far off.
+    const SHOWN: usize = 3;
+    let times = fastest.times.iter().take(SHOWN);
+    let figures: Vec<String> = times
+        .map(|(name, time)| format!("{name} {}", significant(*time, 3)))
+        .collect();
+    let cases: Vec<&str> = fastest.at.iter().map(|place| &*place.case).collect();
+    let from = match (fastest.is_measured, devices) {
+        (true, _) => "measured".to_owned(),
+        (false, 1) => format!("estimated from {}", cases.join(" and ")),
+        (false, _) => format!(
+            "estimated for the share of one, from {}",
+            cases.join(" and ")
+        ),
+    };
+    format!(
+        "by tuned.toml it takes the least time on {}: {} {}, {from}",
+        fastest.at[0].gpu,
+        figures.join(", "),
+        fastest.unit
+    )
 }
 
 /// Why it is launched in this shape.

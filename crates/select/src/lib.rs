@@ -20,6 +20,7 @@
 //! |---|---|
 //! | `choice.rs` | variant and shape for a case, which others there are, and why |
 //! | `tuned.rs` | `tuned.toml`, the shapes that were found, and which of them fits a case |
+//! | `fastest.rs` | the variant that takes the least time by `tuned.toml` |
 //! | `kernels.rs` | whether a measurement is of this program's kernels |
 //! | `catalogue.rs` | the labs, variants, submissions and cases that flags name |
 //! | `devices/mod.rs` | `--device`; the devices of this machine |
@@ -36,6 +37,7 @@ pub mod catalogue;
 pub mod choice;
 pub mod course_root;
 pub mod devices;
+pub mod fastest;
 pub mod kernels;
 pub mod memory_advice;
 pub mod tuned;

@@ -250,3 +250,106 @@ fn a_shape_is_explained() {
     insta::assert_snapshot!(shape(99, &entry("Other", 16, "x2")), @"launch shape x2: tuned.toml has it as the fastest of the nearest size, 16 numbers, 1 steps on Other");
     insta::assert_snapshot!(shape(99, ""), @"launch shape: the default one; none was timed on GPUs like this one, and `harness tune` does that");
 }
+
+/// An entry of a variant: its time for a case of this number of numbers.
+fn timed(card: &str, variant: &str, cells: u32, step: f64) -> String {
+    let shape = match variant {
+        "fast" => "shape = \"x2\"\n",
+        _ => "",
+    };
+    format!(
+        "[[tuned]]\ngpu = \"{card}\"\nlab = \"doubling\"\nvariant = \"{variant}\"\ncase = \"{cells} numbers, 1 steps\"\n\
+         {shape}unit = \"us/step\"\ndate = \"2026-11-22\"\ndriver = \"580\"\ncells = {cells}\nstep = {step:?}\n"
+    )
+}
+
+#[test]
+fn on_a_gpu_that_the_table_knows_the_fastest_is_taken() {
+    let (gpu, emulated) = (gpu(), DeviceInfo::new(DeviceKind::Emulated, "Adder 9000"));
+    let card = gpu.name.as_str();
+    let first = |n: u32, on: On<'_>, entries: &[String]| {
+        let text = explained(n, on, &entries.concat(), None);
+        text.lines().next().unwrap().to_owned()
+    };
+    let both = [
+        timed(card, "plain", 20, 3.0),
+        timed(card, "first", 20, 2.0),
+        timed(card, "plain", 80, 4.0),
+        timed(card, "first", 80, 32.0),
+    ];
+    insta::assert_snapshot!(first(20, on(&gpu), &both), @"first runs: by tuned.toml it takes the least time on Adder 9000: first 2.00, plain 3.00 us/step, measured");
+    insta::assert_snapshot!(first(40, on(&gpu), &both), @"plain runs: by tuned.toml it takes the least time on Adder 9000: plain 3.46, first 8.00 us/step, estimated from 20 numbers, 1 steps and 80 numbers, 1 steps");
+    insta::assert_snapshot!(first(160, on(&gpu), &both), @"plain runs: by tuned.toml it takes the least time on Adder 9000: plain 8.00, first 64.0 us/step, estimated from 80 numbers, 1 steps");
+    // Too far from what was timed; of another GPU; no GPU; the lab's choice was not timed.
+    let usual = "plain runs: doubling takes it where no variant is named";
+    assert!(first(161, on(&gpu), &both).starts_with(usual));
+    let elsewhere = [
+        timed("Adder 1", "plain", 20, 3.0),
+        timed("Adder 1", "first", 20, 2.0),
+    ];
+    assert!(first(20, on(&gpu), &elsewhere).starts_with(usual));
+    assert_eq!(first(20, on(&emulated), &both), usual);
+    assert!(first(20, on(&gpu), &both[1..2]).starts_with(usual));
+    // Two sizes far apart say nothing of those between.
+    let apart = [
+        timed(card, "plain", 20, 3.0),
+        timed(card, "first", 20, 2.0),
+        timed(card, "plain", 330, 4.0),
+        timed(card, "first", 330, 2.0),
+    ];
+    assert!(first(80, on(&gpu), &apart).starts_with(usual));
+    assert!(first(40, on(&gpu), &apart).starts_with("first runs"));
+    assert!(first(165, on(&gpu), &apart).starts_with("first runs"));
+    // One on request is taken where it wins alone.
+    let small = [
+        timed(card, "plain", 8, 2.0),
+        timed(card, "resident", 8, 1.0),
+    ];
+    insta::assert_snapshot!(first(8, on(&gpu), &small), @"resident runs: by tuned.toml it takes the least time on Adder 9000: resident 1.00, plain 2.00 us/step, measured");
+    assert!(first(16, on(&gpu), &small).starts_with(usual));
+}
+
+#[test]
+fn several_gpus_take_what_is_fastest_for_a_share() {
+    let gpu = gpu();
+    let card = gpu.name.as_str();
+    static BOTH_SPLIT: LazyLock<Lab> = LazyLock::new(|| {
+        let of = |name: &'static str| {
+            let record = move |_: &dyn LabCase, target| Ok(plan(name, target));
+            Variant::recorded(name, "", Arc::clone(&DOUBLING.module), record)
+        };
+        Lab {
+            module: Arc::clone(&DOUBLING.module),
+            variants: vec![
+                of("plain"),
+                of("fast_twice").usual_on_several(),
+                of("fast_once"),
+            ],
+            ..*DOUBLING
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    let entries = [
+        timed(card, "plain", 40, 1.0),
+        timed(card, "fast_twice", 40, 5.0),
+        timed(card, "fast_once", 40, 4.0),
+        timed(card, "fast_twice", 160, 12.0),
+        timed(card, "fast_once", 160, 16.0),
+    ];
+    std::fs::write(&file, entries.concat()).unwrap();
+    let table = Table::read(&file).unwrap();
+    let of = |n: u32, on: On<'_>| {
+        let case = case(n);
+        let choice = choose(&BOTH_SPLIT, case.as_ref(), on, None, &table).unwrap();
+        explain(&BOTH_SPLIT, case.as_ref(), on, &choice).swap_remove(0)
+    };
+    let two = On::several(&gpu, 2.into());
+    insta::assert_snapshot!(of(80, two), @"fast_once runs: by tuned.toml it takes the least time on Adder 9000: fast_once 4.00, fast_twice 5.00 us/step, estimated for the share of one, from 40 numbers, 1 steps and 160 numbers, 1 steps");
+    insta::assert_snapshot!(of(320, two), @"fast_twice runs: by tuned.toml it takes the least time on Adder 9000: fast_twice 12.0, fast_once 16.0 us/step, estimated for the share of one, from 160 numbers, 1 steps");
+    let of_many = On {
+        is_one_of_many: true,
+        ..two
+    };
+    assert!(of(80, of_many).starts_with("fast_twice runs: several devices were asked for"));
+}
