@@ -70,6 +70,7 @@ pub fn variants() -> Vec<Variant> {
         )
         .with_cuda("stencil25.cu", "two_steps_y20_z64_a2")
         .usual_on_several()
+        .winning(|case: &Stencil25, target| target.devices == 1 && !wins_in_one_step(case, target))
         .tuned(
             TwoSteps::DEFAULT,
             TwoSteps::SPACE,

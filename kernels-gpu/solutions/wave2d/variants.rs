@@ -9,7 +9,7 @@ use super::{fast, naive, resident, shmem, single, wavefront};
 use crate::kernels::variant;
 use crate::wave2d::Wave2d;
 use lab::{Counterpart, CudaKernels, Script, Variant};
-use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
+use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError, Target};
 
 pub fn variants() -> Vec<Variant> {
     vec![
@@ -51,6 +51,9 @@ pub fn variants() -> Vec<Variant> {
         .with_cuda(CUDA, "fast_t16")
         .fused()
         .usual_on_several()
+        .winning(|case: &Wave2d, target| {
+            target.devices == 1 && case.cells() >= 800 * 800 && !wavefront_wins(case, target)
+        })
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Wave2d>(
             "fast_exact",
@@ -65,6 +68,7 @@ pub fn variants() -> Vec<Variant> {
         )
         .with_cuda(CUDA, "wavefront_t16")
         .fused()
+        .winning(wavefront_wins)
         .tuned(Wavefront::DEFAULT, Wavefront::SPACE, Wavefront::label, Some(of_wavefront)),
         variant::<Wave2d>(
             "wavefront_exact",
@@ -84,6 +88,14 @@ pub fn variants() -> Vec<Variant> {
         })
         .tuned::<Wave2d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]
+}
+
+/// Whether `wavefront` is the fastest on one GPU. An H200 takes 3.57 us at 2401^2 and 4.21 at 3201^2,
+/// where `fast` takes 3.83 and 4.82, and an H100 4.59 and 5.33 at 3201^2. With few rows for each
+/// warp its passes wait for one another (1601^2: 3.24 and 2.63); with many `fast` repeats little
+/// (4801^2: 10.1 and 9.63).
+fn wavefront_wins(case: &Wave2d, target: Target) -> bool {
+    target.devices == 1 && (2000 * 2000..4000 * 4000).contains(&case.cells())
 }
 
 /// The kernels in CUDA C++.

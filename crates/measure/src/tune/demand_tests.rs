@@ -32,7 +32,7 @@ fn gpu(
     }
 }
 
-fn h100() -> DeviceInfo {
+pub fn h100() -> DeviceInfo {
     gpu(
         "NVIDIA H100 80GB HBM3",
         (9, 0),
@@ -41,12 +41,12 @@ fn h100() -> DeviceInfo {
     )
 }
 
-fn h200() -> DeviceInfo {
+pub fn h200() -> DeviceInfo {
     gpu("NVIDIA H200", (9, 0), 132, [1980, 3201, 6144, 227])
 }
 
 /// The case with this label: its first numbers are its size, the last one its timesteps.
-fn case(lab: &str, label: &str) -> Box<dyn LabCase> {
+pub fn case(lab: &str, label: &str) -> Box<dyn LabCase> {
     let mut numbers: Vec<&str> = label.split(|c: char| !c.is_ascii_digit()).collect();
     numbers.retain(|number| !number.is_empty());
     let names: &[&str] = match lab {
@@ -54,6 +54,7 @@ fn case(lab: &str, label: &str) -> Box<dyn LabCase> {
             numbers.remove(1);
             &["n", "iterations"]
         }
+        "wave2d" => &["n_x", "n_y", "steps"],
         _ => &["n_x", "n_y", "n_z", "steps"],
     };
     let params: Vec<String> = names
@@ -114,7 +115,8 @@ fn case_if_modelled(lab: &str, label: &str, shape: &Variant) -> Option<Box<dyn L
     // `resident_grid` is faster at larger sizes too, for other reasons.
     let lab = find_lab(labs(), lab).unwrap();
     let mut variants = lab.variants.iter();
-    if variants.any(|variant| variant.name != "resident_grid" && variant.wins(case.as_ref(), 1)) {
+    let is_other = |name: &str| name != "resident_grid" && name != shape.base();
+    if variants.any(|variant| is_other(&variant.name) && variant.wins(case.as_ref(), 1)) {
         return None;
     }
     shape.demand(case.as_ref(), 1.into()).map(|_| case)
