@@ -107,7 +107,7 @@ impl Cli {
             Command::Perf(args) => Some((args.lab.as_deref(), &args.own)),
             Command::Profile(args) => Some((Some(&args.lab), &args.own)),
             Command::Counts(args) => Some((args.lab(), &args.own)),
-            Command::Tune(args) => Some((Some(args.lab()), args.own())),
+            Command::Tune(args) => Some((args.lab(), args.own())),
             Command::Run(args) => args.own().map(|(lab, named)| (Some(lab), named)),
             _ => None,
         }

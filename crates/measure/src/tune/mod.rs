@@ -4,17 +4,23 @@
 //! | module    | what it holds                                              |
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
+//! | `jobs`    | what is tried, in which order, and in how much time        |
+//! | `text`    | the lines that are printed                                 |
 //!
 //! The results are in `tuned.toml`, which other commands use: [`tuned`].
 
 #[cfg(test)]
+mod choice_tests;
+#[cfg(test)]
 mod demand_tests;
 mod explore;
+mod jobs;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use device::Device;
@@ -23,26 +29,29 @@ use host::labs;
 use lab::{Lab, LabCase, Variant, find_variant};
 use output_files::{OutputDocument, OutputPath};
 use stats::SamplingRule;
-use units::{significant, utc};
+use units::utc;
 
 use crate::perf::probe::{Probe, Real};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
+use jobs::{Budget, Job, OfLab};
 use select::catalogue::{self, SubmissionArg, Submitted};
-use select::choice::is_tuned_for;
 use select::devices::{Machine, Wanted};
-use select::tuned::{self, Entry, Measured, Table, Tried, cells};
+use select::kernels::{self, Digests};
+use select::tuned::{self, Entry, Table, Tried, cells};
 use terminal::stdout::Out;
+use text::Columns;
 
 /// The arguments of `harness tune`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = HELP)]
 pub struct TuneArgs {
-    /// The lab
-    lab: String,
-    /// Its variant, which has shapes to choose from [default: all that have]
+    /// The lab [default: all that have variants with shapes]
+    lab: Option<String>,
+    /// Its variant [default: all that have shapes to choose from; on a GPU the others are timed,
+    /// too, so that `run` takes the fastest]
     variant: Option<String>,
     #[command(flatten)]
     own: SubmissionArg,
@@ -50,8 +59,12 @@ pub struct TuneArgs {
     #[arg(long, conflicts_with = "param")]
     large: bool,
     /// Tune for a case of your own: a parameter of the lab; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
     param: Vec<String>,
+    /// Leave the least promising shapes out where trying all would take longer [default: 8 for all
+    /// labs; for one lab, no limit]
+    #[arg(long, value_name = "MINUTES", value_parser = jobs::minutes)]
+    minutes: Option<f64>,
     /// Where to try them: cuda, cuda:N, emulated
     #[arg(long, value_name = "DEVICE", default_value_t = Wanted::CUDA)]
     device: Wanted,
@@ -72,7 +85,13 @@ Each shape is first checked against the CPU reference on the lab's small cases, 
 with the default one, as `perf` times variants. It is printed and saved at once: a second run goes
 on where the first was cut off. The best takes the default one's place in `perf`, `run` and `test`
 on a GPU of this name, if it is faster by more than the noise. `--variant NAME@SHAPE` of these
-commands names a shape.
+commands names a shape. Variants with one shape are timed alone, unless a first run takes twice as
+long as that of the fastest; `run` takes the variant with the least time.
+
+What the table has is tried again if it is of other kernels than this program's, or does not say of
+which. --minutes gives each variant and case a share of the time, by the number of its shapes: the
+default one is tried first, then the others as the lab's model ranks them, or as the variant lists
+them. Those that no time is left for are named, and a second run goes on with them.
 
 The emulated device has no times that mean anything. There, shapes are compared by the instructions
 that threads execute, on the small case with most work unless --param names another, and saved only
@@ -121,40 +140,16 @@ fn run_on(
     probe: &dyn Probe,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let lab = catalogue::select(labs, Some(&args.lab))?[0];
     let is_own = !args.own.submission.is_empty();
-    let variants: Vec<&Variant> = match &args.variant {
-        Some(name) => vec![find_variant(&lab.variants, name)?],
-        None if is_own => submitted.of(lab).iter().collect(),
-        None => with_shapes(lab).collect(),
-    };
-    if let Some(own) = variants.iter().find(|own| is_own && own.shapes.len() < 2) {
-        return Err(CommandError::Input(format!(
-            "--submission {}: launch.rs declares no launch shapes, so there is nothing to choose; add `fn shapes` to its \
-             `impl Solution`, as `cargo doc --open -p plan` says",
-            own.name
-        )));
-    }
-    let without = variants.iter().find(|variant| variant.shapes.is_empty());
-    if variants.is_empty() || without.is_some() {
-        return Err(CommandError::Input(nothing_to_choose(
-            labs,
-            lab,
-            without.copied(),
-        )));
-    }
-    let params = catalogue::params(&args.param)?;
     let is_emulated = args.device == Wanted::EMULATED;
-    let cases = match &params {
-        Some(params) => vec![catalogue::own_case(lab, params)?],
-        None if is_emulated && args.large => {
-            let reason = "--large: it takes the emulated device hours; name a case with --param";
-            return Err(CommandError::Input(reason.to_owned()));
-        }
-        None if is_emulated => Vec::from_iter(most_work(lab)),
-        None if args.large => lab.large_cases(),
-        None => lab.laptop_cases(),
-    };
+    let of_all = [
+        (is_own, "--submission names kernels of one lab"),
+        (is_emulated, "--device emulated takes minutes for a lab"),
+    ];
+    if let (None, Some((_, why))) = (&args.lab, of_all.iter().find(|(is_so, _)| *is_so)) {
+        return Err(CommandError::Input(format!("{why}: name the lab")));
+    }
+    let mut work = jobs::work(args, labs, submitted)?;
     let chosen = machine
         .choose(&[args.device])
         .map_err(|failure| match failure {
@@ -171,12 +166,12 @@ fn run_on(
     // An emulated device's counts, and a submission that changes, are of use where they were asked
     // for.
     let is_kept = args.table.is_some() || !is_emulated && !is_own;
-    let table = if is_own && !is_kept {
+    let mut table = if is_own && !is_kept {
         Table::default()
     } else {
         Table::read(&path)?
     };
-    let file = if is_kept {
+    let mut file = if is_kept {
         Some(OutputDocument::create("--table", &path)?)
     } else {
         None
@@ -185,61 +180,33 @@ fn run_on(
     let telemetry = probe.telemetry(device.info());
     let about = telemetry.as_ref().ok().map(|telemetry| telemetry.about());
     let driver = about.and_then(|about| about.driver.clone());
-    let explorer = Explorer::new(lab, device, Watch::new(telemetry.ok()), args.settings())?;
-    if !explorer.has_times() {
+    let watch = Watch::new(telemetry.ok());
+    if is_emulated {
         let note = "The emulated device's times mean nothing: shapes are compared by the instructions that threads execute, a proxy.";
         out.line(out.look().wrapped(note, 0))?;
     }
-    let mut tuning = Tuning {
-        lab,
-        device,
-        explorer,
-        driver: driver.unwrap_or_else(|| "unknown".to_owned()),
-        table,
-        file,
-        is_own,
-        name: path.display().to_string(),
-    };
-    for variant in variants {
-        // One that is for certain cases is tuned for these, unless it is named.
-        let is_for = |case: &dyn LabCase| args.variant.is_some() || is_tuned_for(variant, case);
-        for case in cases.iter().filter(|case| is_for(case.as_ref())) {
-            tuning.tune(variant, case.as_ref(), args.again, out)?;
+    for of_lab in &mut work {
+        of_lab.order(device);
+    }
+    let mut budget = Budget::new(args.minutes(), &work);
+    for OfLab { lab, cases, jobs } in &work {
+        let mut tuning = Tuning {
+            lab,
+            device,
+            explorer: Explorer::new(lab, device, watch.clone(), args.settings())?,
+            driver: driver.clone().unwrap_or_else(|| "unknown".to_owned()),
+            table,
+            file,
+            is_own,
+            name: path.display().to_string(),
+        };
+        for job in jobs {
+            let until = budget.next(job);
+            tuning.tune(job, cases[job.case].as_ref(), (args.again, until), out)?;
         }
+        (table, file) = (tuning.table, tuning.file);
     }
     Ok(Ending::Fine)
-}
-
-/// The lab's variants that have shapes to choose from.
-fn with_shapes(lab: &Lab) -> impl Iterator<Item = &Variant> {
-    let variants = lab.variants.iter();
-    variants.filter(|variant| !variant.shapes.is_empty())
-}
-
-fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: Option<&Variant>) -> String {
-    let names = labs
-        .iter()
-        .flat_map(|known| {
-            with_shapes(known).map(|shaped| format!("{} {}", known.name, shaped.name))
-        })
-        .collect::<Vec<_>>()
-        .join(", ");
-    match variant {
-        Some(variant) => format!(
-            "{} {} has one shape, so there is nothing to choose; with shapes: {names}",
-            lab.name, variant.name
-        ),
-        None => format!(
-            "no variant of {} has shapes to choose from; with shapes: {names}",
-            lab.name
-        ),
-    }
-}
-
-/// The small case with most work.
-fn most_work(lab: &Lab) -> Option<Box<dyn LabCase>> {
-    let cases = lab.small_cases().into_iter();
-    cases.max_by_key(|case| case.work().updates)
 }
 
 /// The means to tune a variant.
@@ -257,96 +224,196 @@ struct Tuning<'t> {
 }
 
 impl Tuning<'_> {
-    /// Tries the shapes that the table does not have, and names the best.
+    /// Tries the shapes that the table does not have, as long as there is time, and names the best.
     fn tune(
         &mut self,
-        variant: &'static Variant,
+        job: &Job,
         case: &dyn LabCase,
-        again: bool,
+        (again, until): (bool, Option<Instant>),
         out: &mut Out<'_>,
     ) -> Result<(), CommandError> {
-        let at = self.entry(variant, case);
-        if again {
-            self.table.entries[at].tried.clear();
-        }
+        let at = self.entry(job.variant, case);
+        let title = format!("{} {}, {}", self.lab.name, job.variant.name, case.label());
         let gpu = &self.device.info().name;
-        let title = format!("{} {}, {}", self.lab.name, variant.name, case.label());
         out.line(format!("{} on {gpu}", out.look().title(&title)))?;
-        let entry = &self.table.entries[at];
-        let known = variant
-            .shapes
-            .iter()
-            .filter(|shape| entry.has(shape))
-            .count();
-        let all = variant.shapes.len();
-        if known > 0 {
-            out.line(if known == all {
-                format!(
-                    "  {} has all {all} shapes; --again tries them again",
-                    self.name
-                )
-            } else {
-                format!(
-                    "  {} has {known} of {all} shapes; continuing with the others",
-                    self.name
-                )
-            })?;
+        let is_outdated = self.is_outdated(job.variant, case, at);
+        if is_outdated && !again {
+            let note =
+                "  what the table has is of other kernels, or does not say of which: once more";
+            out.line(note)?;
         }
-        let columns = Columns::of(variant);
-        out.line(columns.header(&entry.unit))?;
-        for tried in &entry.tried {
-            out.line(columns.row(tried))?;
+        let entry = &mut self.table.entries[at];
+        if is_outdated || again {
+            entry.tried.clear();
+            entry.kernels.clear();
         }
-
-        if known < all {
-            self.try_missing(variant, case, at, out)?;
-        }
-        let default = variant.shapes[0].label().unwrap_or_default();
-        self.table.entries[at].settle(default);
+        self.say_known(job, at, out)?;
+        let left_out = self.try_missing(job, case, at, until, out)?;
+        let default = job.shapes()[0].label().unwrap_or_default();
+        let saved = self.saved();
+        let settled = &mut self.table.entries[at];
+        settled.settle(default);
+        let verdict = if job.has_shapes() {
+            text::verdict(settled, default, &saved)
+        } else {
+            text::of_one_shape(settled, &saved)
+        };
+        self.supersede(at);
         self.save()?;
-        out.line(self.verdict(&self.table.entries[at], default) + "\n")
+        if !left_out.is_empty() {
+            let note = format!(
+                "left out, since no time is left for them: {}; a second run goes on with them",
+                left_out.join(", ")
+            );
+            out.line(out.look().wrapped(&note, 2))?;
+        }
+        out.line(verdict + "\n")
     }
 
-    /// Tries the shapes that entry `at` of the table does not have.
+    /// Says what the table has of the shapes already.
+    fn say_known(&self, job: &Job, at: usize, out: &mut Out<'_>) -> Result<(), CommandError> {
+        let (entry, shapes) = (&self.table.entries[at], job.shapes());
+        let known = shapes.iter().filter(|shape| entry.has(shape)).count();
+        let (name, all) = (&self.name, shapes.len());
+        match known {
+            0 => {}
+            1 if all == 1 => out.line(format!("  {name} has its time; --again takes it again"))?,
+            _ if known == all => out.line(format!(
+                "  {name} has all {all} shapes; --again tries them again"
+            ))?,
+            _ => out.line(format!(
+                "  {name} has {known} of {all} shapes; continuing with the others"
+            ))?,
+        }
+        if job.has_shapes() {
+            let columns = Columns::of(job.variant);
+            out.line(columns.header(&entry.unit))?;
+            for tried in &entry.tried {
+                out.line(columns.row(tried))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an entry is of other kernels than the variant has, or says of none where it could.
+    fn is_outdated(&self, variant: &Variant, case: &dyn LabCase, at: usize) -> bool {
+        let (entry, info) = (&self.table.entries[at], self.device.info());
+        let is_outdated = entry.is_outdated(variant, info);
+        is_outdated
+            .unwrap_or_else(|| !self.kernels(variant, case).is_empty() && !entry.tried.is_empty())
+    }
+
+    /// The kernels that a shape launches, each with its digest.
+    fn kernels(&self, shape: &Variant, case: &dyn LabCase) -> Digests {
+        let plan = shape.record_on(case, self.device);
+        plan.map_or_else(
+            |_| Digests::new(),
+            |plan| kernels::of_plan(&shape.module, &plan, self.device.info()),
+        )
+    }
+
+    /// Leaves out outdated entries of the same size with another number of timesteps: no run would
+    /// ever renew them.
+    fn supersede(&mut self, at: usize) {
+        let of_size = |entry: &Entry| entry.case.split(',').next().map(str::to_owned);
+        let renewed = self.table.entries[at].clone();
+        let Ok(variant) = find_variant(&self.lab.variants, &renewed.variant) else {
+            return;
+        };
+        if renewed.kernels.is_empty() {
+            return;
+        }
+        let info = self.device.info();
+        self.table.entries.retain(|entry| {
+            let is_same = (&entry.gpu, &entry.lab, &entry.variant)
+                == (&renewed.gpu, &renewed.lab, &renewed.variant)
+                && of_size(entry) == of_size(&renewed);
+            !is_same
+                || entry.case == renewed.case
+                || entry.is_outdated(variant, info) == Some(false)
+        });
+    }
+
+    /// Tries the shapes that entry `at` of the table does not have. The labels of those that no
+    /// time was left for.
     fn try_missing(
         &mut self,
-        variant: &'static Variant,
+        job: &Job,
         case: &dyn LabCase,
         at: usize,
+        until: Option<Instant>,
         out: &mut Out<'_>,
-    ) -> Result<(), CommandError> {
-        let (default, columns) = (&variant.shapes[0], Columns::of(variant));
+    ) -> Result<Vec<String>, CommandError> {
+        let entry = &self.table.entries[at];
+        if job.shapes().iter().all(|shape| entry.has(shape)) {
+            return Ok(Vec::new());
+        }
+        let (default, columns) = (&job.shapes()[0], Columns::of(job.variant));
         let inputs = case.inputs()?;
         let shortened = self.explorer.shortened(case, &inputs, default)?;
-        let case = shortened.as_deref().unwrap_or(case);
-        for shape in &variant.shapes {
-            let entry = &self.table.entries[at];
-            if entry.has(shape) {
+        let timed_case = shortened.as_deref().unwrap_or(case);
+        let mut left_out = Vec::new();
+        for shape in job.by_promise(case, self.device.info()) {
+            if self.table.entries[at].has(shape) {
                 continue;
             }
-            let measured = entry.tried.iter().filter_map(Tried::measured);
-            let best = measured.map(|measured| measured.step).reduce(f64::min);
+            let is_late = until.is_some_and(|until| Instant::now() >= until);
+            if is_late && shape != default {
+                left_out.push(shape.label().unwrap_or_default().to_owned());
+                continue;
+            }
+            let best = if job.has_shapes() {
+                let tried = self.table.entries[at].tried.iter();
+                let steps = tried.filter_map(|tried| Some(tried.measured()?.step));
+                steps.reduce(f64::min)
+            } else {
+                self.best_of_others(at).filter(|_| !job.is_of_lab)
+            };
             let timed = Timed {
-                case,
+                case: timed_case,
                 inputs: &inputs,
                 default,
-                best_s: best.map(|step| 1e-6 * step * explore::steps(case)),
+                best_s: best.map(|step| 1e-6 * step * explore::steps(timed_case)),
             };
             let tried = self.explorer.try_shape(&timed, shape)?;
-            out.line(columns.row(&tried))?;
-            if let (Tried::PassedOver { passed_over, .. }, true) = (&tried, shape == default) {
-                return Err(CommandError::Wrong(format!(
-                    "{}: the default shape cannot be compared with: {passed_over}",
-                    shape.name
-                )));
+            if job.has_shapes() {
+                out.line(columns.row(&tried))?;
+                if let (Tried::PassedOver { passed_over, .. }, true) = (&tried, shape == default) {
+                    return Err(CommandError::Wrong(format!(
+                        "{}: the default shape cannot be compared with: {passed_over}",
+                        shape.name
+                    )));
+                }
             }
+            let kernels = self.kernels(shape, case);
             let found = &mut self.table.entries[at];
             found.date = today();
             found.driver.clone_from(&self.driver);
             found.tried.push(tried);
+            found.kernels.extend(kernels);
             self.save()?;
         }
-        Ok(())
+        Ok(left_out)
+    }
+
+    /// The least time of the lab's variants in the case of this entry.
+    fn best_of_others(&self, at: usize) -> Option<f64> {
+        let own = &self.table.entries[at];
+        let entries = self.table.entries.iter();
+        let is_same = |entry: &&Entry| {
+            (&entry.gpu, &entry.lab, &entry.case) == (&own.gpu, &own.lab, &own.case)
+        };
+        let steps = entries.filter(is_same).filter_map(|entry| entry.step);
+        steps.reduce(f64::min)
+    }
+
+    /// Where the answer is, as the end of a sentence.
+    fn saved(&self) -> String {
+        match self.file {
+            Some(_) => format!("; {} has it", self.name),
+            None if self.is_own => "; what `record` does in launch.rs is graded".to_owned(),
+            None => "; saved nowhere: --table FILE does".to_owned(),
+        }
     }
 
     /// Which entry of the table is the case's.
@@ -379,6 +446,7 @@ impl Tuning<'_> {
                 unit: format!("{what}/{of}"),
                 step: None,
                 default_step: None,
+                kernels: Digests::new(),
                 date: today(),
                 driver: self.driver.clone(),
                 tried: Vec::new(),
@@ -393,31 +461,18 @@ impl Tuning<'_> {
         }
         Ok(())
     }
-
-    fn verdict(&self, entry: &Entry, default: &str) -> String {
-        let saved = match self.file {
-            Some(_) => format!("; {} has it", self.name),
-            None if self.is_own => "; what `record` does in launch.rs is graded".to_owned(),
-            None => "; saved nowhere: --table FILE does".to_owned(),
-        };
-        match entry.shape.as_deref() {
-            Some(shape) if shape != default => {
-                let mut measured = entry.tried.iter().filter_map(Tried::measured);
-                let best = measured.rfind(|measured| measured.shape == shape);
-                let ratio = best.map_or(f64::NAN, |best| best.vs_default);
-                format!("  best: {shape}, {ratio:.3} times as fast as {default}{saved}")
-            }
-            _ => format!(
-                "  best: {default}, the default: no other beats it by more than the noise{saved}"
-            ),
-        }
-    }
 }
 
 impl TuneArgs {
-    /// The lab.
-    pub fn lab(&self) -> &str {
-        &self.lab
+    /// The lab, if one is named.
+    pub fn lab(&self) -> Option<&str> {
+        self.lab.as_deref()
+    }
+
+    /// How many minutes it may take, if that is limited.
+    fn minutes(&self) -> Option<f64> {
+        let of_all = self.lab.is_none().then_some(jobs::MINUTES);
+        self.minutes.or(of_all)
     }
 
     /// The submissions that are named: they are tuned instead of built-in variants.
@@ -450,48 +505,4 @@ fn today() -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
     let text = utc(time.map_or(0, |time| time.as_secs()));
     text.split(' ').next().unwrap_or_default().to_owned()
-}
-
-/// How lines are laid out, which appear one by one.
-struct Columns {
-    first: usize,
-}
-
-impl Columns {
-    fn of(variant: &Variant) -> Columns {
-        let labels = variant.shapes.iter().filter_map(|shape| shape.label());
-        Columns {
-            first: labels.map(str::len).max().unwrap_or(0).max("shape".len()),
-        }
-    }
-
-    fn header(&self, unit: &str) -> String {
-        let width = self.first;
-        format!(
-            "  {:width$}  {unit:>17}  {:>8}  vs default",
-            "shape", "default"
-        )
-    }
-
-    fn row(&self, tried: &Tried) -> String {
-        let width = self.first;
-        let shape = format!("  {:width$}", tried.shape());
-        match tried {
-            Tried::PassedOver { passed_over, .. } => format!("{shape}  passed over: {passed_over}"),
-            Tried::Measured(measured) => {
-                let Measured {
-                    step,
-                    default_step,
-                    vs_default,
-                    interval,
-                    ..
-                } = measured;
-                let [step, default] = [step, default_step].map(|step| significant(*step, 4));
-                let interval = interval
-                    .map(|[low, high]| format!(" ({low:.3} to {high:.3})"))
-                    .unwrap_or_default();
-                format!("{shape}  {step:>17}  {default:>8}  {vs_default:.3}{interval}")
-            }
-        }
-    }
 }
