@@ -22,6 +22,7 @@
 //! | `tuned.rs` | `tuned.toml`, the shapes that were found, and which of them fits a case |
 //! | `fastest.rs` | the variant that takes the least time by `tuned.toml` |
 //! | `kernels.rs` | whether a measurement is of this program's kernels |
+//! | `outdated.rs` | what `tuned.toml` has of other kernels |
 //! | `catalogue.rs` | the labs, variants, submissions and cases that flags name |
 //! | `devices/mod.rs` | `--device`; the devices of this machine |
 //! | `devices/gpus.rs` | `--gpus` |
@@ -40,4 +41,5 @@ pub mod devices;
 pub mod fastest;
 pub mod kernels;
 pub mod memory_advice;
+pub mod outdated;
 pub mod tuned;

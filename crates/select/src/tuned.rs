@@ -3,7 +3,7 @@
 //! It is the course's `tuned.toml`. This program has that file inside; one on disk, in the course's
 //! root or in the working folder, goes before it. Variants with one shape have entries too, so that
 //! the fastest is known ([`crate::fastest`]); entries of other kernels are told
-//! ([`Table::outdated`]).
+//! ([`crate::outdated`]).
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _, stderr};
@@ -316,49 +316,6 @@ impl Table {
         chosen
             .filter(|shape| has_alike || can_run(shape.launched))
             .unwrap_or_else(|| as_it_is(ShapeBy::Default))
-    }
-
-    /// What to say of entries of a GPU like this one that are of other kernels than these labs have,
-    /// or do not say of which: a sentence for each lab, with the remedy.
-    pub fn outdated(&self, labs: &[&Lab], info: &DeviceInfo) -> Vec<String> {
-        let mut sentences = Vec::new();
-        for lab in labs {
-            let own = self.entries.iter();
-            let own = own.filter(|entry| entry.gpu == info.name && entry.lab == lab.name);
-            let (mut older, mut unknown) = (Vec::new(), Vec::new());
-            for entry in own {
-                let mut variants = lab.variants.iter();
-                let Some(variant) = variants.find(|variant| variant.name == entry.variant) else {
-                    continue;
-                };
-                let known = match entry.is_outdated(variant, info) {
-                    Some(false) => continue,
-                    Some(true) => &mut older,
-                    None => &mut unknown,
-                };
-                if !known.contains(&entry.variant.as_str()) {
-                    known.push(&entry.variant);
-                }
-            }
-            unknown.retain(|name| !older.contains(name));
-            for (variants, how) in [
-                (older, "is of older kernels than this program's"),
-                (
-                    unknown,
-                    "is of unknown age, since it does not say which kernels were timed",
-                ),
-            ] {
-                if !variants.is_empty() {
-                    sentences.push(format!(
-                        "{} {}: what {NAME} has for {} {how}; `harness tune {0} --large` times it again",
-                        lab.name,
-                        variants.join(", "),
-                        info.name
-                    ));
-                }
-            }
-        }
-        sentences
     }
 
     /// The file's text.

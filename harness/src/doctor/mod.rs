@@ -18,6 +18,7 @@ use grading::pack::Building;
 use grading::pack::job::PackProcesses;
 use sandbox::{InForce, Layer};
 use select::devices::{Machine, too_old};
+use select::tuned::Table;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::progress::Bar;
@@ -57,6 +58,8 @@ struct Item {
 enum Status {
     Ok,
     Missing,
+    /// It is there, and of an older state.
+    Outdated,
 }
 
 #[derive(Debug, Serialize)]
@@ -88,6 +91,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         sandbox(sandbox::available()),
     ];
     items.extend(devices(&machine));
+    items.extend(tuned(Table::in_force(labs()), &machine, labs()));
     items.push(terminal(out.look()));
     let report = Report::new(items, &machine, labs());
     if json.wants_text() {
@@ -281,6 +285,41 @@ fn devices(machine: &Machine) -> Vec<Item> {
     items
 }
 
+/// What `tuned.toml` has of this machine's GPUs from other kernels than this program's.
+fn tuned(
+    table: Result<Table, CommandError>,
+    machine: &Machine,
+    labs: &[&'static Lab],
+) -> Vec<Item> {
+    const NAME: &str = "tuned shapes";
+    let table = match table {
+        Ok(table) => table,
+        Err(error) => {
+            let remedy = "until then, no command of GPUs knows a shape";
+            return vec![Item::missing(NAME, error.to_string(), remedy)];
+        }
+    };
+    let mut items = Vec::new();
+    let mut seen = BTreeSet::new();
+    for device in machine
+        .found()
+        .iter()
+        .flat_map(|(_, found)| found)
+        .flatten()
+    {
+        let info = device.info();
+        if info.kind != DeviceKind::Cuda || !seen.insert(info.name.as_str()) {
+            continue;
+        }
+        items.extend(table.outdated(labs, info).into_iter().map(|one| Item {
+            status: Status::Outdated,
+            remedy: Some(one.remedy()),
+            ..Item::ok(NAME, format!("{}: {}", one.gpu, one.what()))
+        }));
+    }
+    items
+}
+
 /// One line about a device.
 fn describe(info: &DeviceInfo) -> String {
     let capability = info.compute_capability;
@@ -308,6 +347,7 @@ fn render(report: &Report, look: Look) -> String {
             Status::Ok => ("ok", Tone::Good),
             Status::Missing if item.required => ("missing", Tone::Bad),
             Status::Missing => ("missing", Tone::Caution),
+            Status::Outdated => ("outdated", Tone::Caution),
         };
         table.row([
             (status, tone),

@@ -92,3 +92,40 @@ fn what_is_required_decides() {
     assert!(!report(vec![terminal(Look::PLAIN), broken]).ready);
     assert!(report(vec![kernels(&test_lab::labs()).required()]).ready);
 }
+
+#[test]
+fn shapes_of_other_kernels_are_told() {
+    let entry = |gpu: &str, variant: &str| {
+        format!(
+            "[[tuned]]\ngpu = \"{gpu}\"\nlab = \"doubling\"\nvariant = \"{variant}\"\ncase = \"a\"\nunit = \"us\"\n\
+             date = \"2026-11-22\"\ndriver = \"580\"\ncells = 7\nkernels = {{ twofold = \"0123456789abcdef\" }}\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    let entries = [
+        entry("Adder 9000", "twofold"),
+        entry("Adder 9000", "naive").replace("kernels", "# kernels"),
+        entry("Adder 1", "late"),
+    ];
+    std::fs::write(&file, entries.concat()).unwrap();
+    let of = |table| tuned(table, &test_lab::machine(), &test_lab::labs());
+    insta::assert_snapshot!(render(&report(of(Table::read(&file))), Look::PLAIN), @r"
+    outdated  tuned shapes  Adder 9000: doubling twofold: tuned.toml has times of other kernels than
+                            this program's
+                            `harness tune doubling --large` takes them again
+    outdated  tuned shapes  Adder 9000: doubling naive: tuned.toml has times of unknown age, since it
+                            does not say of which kernels
+                            `harness tune doubling --large` takes them again
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+    assert!(of(Ok(Table::default())).is_empty());
+    let damaged = CommandError::Input("tuned.toml:2: expected a string".to_owned());
+    insta::assert_snapshot!(render(&report(of(Err(damaged))), Look::PLAIN), @r"
+    missing  tuned shapes  tuned.toml:2: expected a string
+                           until then, no command of GPUs knows a shape
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}

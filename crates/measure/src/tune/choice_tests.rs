@@ -1,5 +1,4 @@
-//! The variants that `run` takes on known GPUs, and on one that nobody has tuned: `docs/results` has
-//! the times.
+//! The variants that `run` takes on known GPUs, and on one that nobody has tuned.
 
 use std::fmt::Write as _;
 

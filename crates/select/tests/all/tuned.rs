@@ -262,9 +262,9 @@ fn entries_of_other_kernels_are_told_by_lab() {
     };
     let own = select::kernels::digest(LAB.module.ptx(), "k").unwrap();
     let told = |entries: Vec<Entry>| {
-        Table { entries }
-            .outdated(&[&*LAB], adder.info())
-            .join("\n")
+        let outdated = Table { entries }.outdated(&[&*LAB], adder.info());
+        let lines: Vec<String> = outdated.iter().map(ToString::to_string).collect();
+        lines.join("\n")
     };
     assert_eq!(told(vec![of("twofold", Some(&own)), of("gone", None)]), "");
     let entries = vec![
@@ -278,7 +278,7 @@ fn entries_of_other_kernels_are_told_by_lab() {
         },
     ];
     insta::assert_snapshot!(told(entries), @r"
-    doubling twofold, fast: what tuned.toml has for Adder 9000 is of older kernels than this program's; `harness tune doubling --large` times it again
-    doubling plain: what tuned.toml has for Adder 9000 is of unknown age, since it does not say which kernels were timed; `harness tune doubling --large` times it again
+    Adder 9000: doubling twofold, fast: tuned.toml has times of other kernels than this program's; `harness tune doubling --large` takes them again
+    Adder 9000: doubling plain: tuned.toml has times of unknown age, since it does not say of which kernels; `harness tune doubling --large` takes them again
     ");
 }
