@@ -37,6 +37,7 @@ pub(crate) mod timed_run;
 pub(crate) mod watch;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -59,7 +60,7 @@ use estimate::Estimate;
 use probe::{Probe, Real};
 use reporters::{Event, Outputs, PageOf, Reporters};
 use results::spent::{Phase, Spent};
-use results::{DeviceRecord, Reference, Results};
+use results::{DeviceRecord, Reference, Results, compare};
 use settings::{ENERGY, Settings};
 use stopwatch::Stopwatch;
 use timed_run::Peers;
@@ -121,6 +122,10 @@ pub struct PerfArgs {
     /// Also print what each figure rests on: the rows of peers, doubts, clocks, energy, kernels
     #[arg(long)]
     pub(crate) notes: bool,
+    /// Also compare with results of the same GPU, as `harness compare FILE` does: exit with 1 if a
+    /// row is slower
+    #[arg(long, value_name = "FILE", conflicts_with = "gpus")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArg,
     /// Also write the page that `harness report` makes of the JSON
@@ -246,6 +251,10 @@ fn run_in(
     catalogue::needs_device(&args.device, &args.variant, &args.own)?;
     let chosen = environment.machine.choose(&args.device)?;
     let mut benches = benches(environment, args, &chosen)?;
+    let baseline = args.against.as_deref();
+    let baseline = baseline
+        .map(|path| Baseline::read(path, &chosen))
+        .transpose()?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), environment.page)?;
     let (devices, results) = probed(environment, args, &chosen);
     let mut reporters = Reporters::begin(results, outputs, began, args.notes, out)?;
@@ -263,7 +272,65 @@ fn run_in(
     if benches.iter().all(|bench| bench.variants.is_empty()) {
         reporters.remark(NO_VARIANTS)?;
     }
-    reporters.finish()
+    say_outdated(environment.tuned, &benches, &devices, &mut reporters)?;
+    let Some(baseline) = baseline else {
+        return reporters.finish();
+    };
+    let (measured, has_text) = (reporters.results()?, reporters.has_text());
+    let ending = reporters.finish()?;
+    let out = has_text.then_some(out);
+    let compared = compare::against((&baseline.results, baseline.path), &measured, out)?;
+    Ok(if ending == Ending::Fine {
+        compared
+    } else {
+        ending
+    })
+}
+
+/// Says which shapes were tuned with other kernels than those that were timed.
+fn say_outdated(
+    tuned: &Table,
+    benches: &[Bench<'_>],
+    devices: &[(DeviceRecord, Watch)],
+    reporters: &mut Reporters<'_, '_>,
+) -> Result<(), CommandError> {
+    let mut labs: Vec<&'static Lab> = benches.iter().map(|bench| bench.lab).collect();
+    labs.dedup_by_key(|lab| lab.name);
+    for (record, _) in devices {
+        for outdated in tuned.outdated(&labs, &record.info) {
+            reporters.remark(&outdated.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Earlier results, which these are compared with.
+struct Baseline<'p> {
+    path: &'p Path,
+    results: Results,
+}
+
+impl<'p> Baseline<'p> {
+    /// Reads a file before anything is timed. Times of another GPU would say nothing of a change.
+    fn read(path: &'p Path, chosen: &Chosen<'_>) -> Result<Baseline<'p>, CommandError> {
+        let results = Results::read(path).map_err(|failure| failure.context("--against"))?;
+        for named in &chosen.devices {
+            let (device, own) = (named.name.to_string(), &named.device.info().name);
+            let mut known = results
+                .devices
+                .iter()
+                .filter(|known| known.device == device);
+            if let Some(other) = known.find(|known| known.info.name != *own) {
+                return Err(CommandError::Input(format!(
+                    "--against {}: has times of {}, and {device} is {own}; name results of {own}, as `perf --json=FILE` \
+                     writes them",
+                    path.display(),
+                    other.info.name
+                )));
+            }
+        }
+        Ok(Baseline { path, results })
+    }
 }
 
 const NO_VARIANTS: &str = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \

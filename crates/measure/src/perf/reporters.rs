@@ -148,6 +148,25 @@ impl<'o, 'w> Reporters<'o, 'w> {
         }
     }
 
+    /// What was measured, as far as it is finished.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Bug`] where it was written already.
+    pub fn results(&self) -> Result<Results, CommandError> {
+        let finished = |results: &Results| Results {
+            interrupted: false,
+            ..results.clone()
+        };
+        let results = self.documents.read(finished);
+        results.ok_or_else(|| CommandError::Bug("the results are gone before the end".to_owned()))
+    }
+
+    /// Whether there is text on the terminal.
+    pub fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
     /// Says where the time of a long measurement went, and writes the files.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::document::Results;
 use change::{Change, Margin};
@@ -60,16 +60,8 @@ Exit code: 1 if a row is slower or broken, otherwise 0.";
 pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let old = Results::read(&args.old)?;
     let new = Results::read(&args.new)?;
-    let compared = Compared::new(&old, &new, args.margin);
-    if compared.rows.is_empty() {
-        return Err(CommandError::Input(format!(
-            "{} and {} have no row in common: the first has {}, the second {}; time the same labs, variants and devices",
-            args.old.display(),
-            args.new.display(),
-            rows::summary(&old),
-            rows::summary(&new)
-        )));
-    }
+    let [old_name, new_name] = [&args.old, &args.new].map(|path| path.display().to_string());
+    let compared = compared((&old, &old_name), (&new, &new_name), args.margin)?;
     let json = args.json.open()?;
     if json.wants_text() {
         out.line(table::render(&compared, out.look()))?;
@@ -77,6 +69,41 @@ pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, CommandError
     let ending = ending(&compared, args.strict);
     json.write("compare", compared, out)?;
     Ok(ending)
+}
+
+/// Compares what was measured just now with the results of a file, and says so on `out`, if there
+/// is one: what [`run`] does with two files, without flags.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] where the two have no row in common.
+pub fn against(
+    old: (&Results, &Path),
+    new: &Results,
+    out: Option<&mut Out<'_>>,
+) -> Result<Ending, CommandError> {
+    let name = old.1.display().to_string();
+    let compared = compared((old.0, &name), (new, "this run"), Margin::default())?;
+    if let Some(out) = out {
+        out.line(table::render(&compared, out.look()))?;
+    }
+    Ok(ending(&compared, false))
+}
+
+fn compared(
+    (old, old_name): (&Results, &str),
+    (new, new_name): (&Results, &str),
+    margin: Margin,
+) -> Result<Compared, CommandError> {
+    let compared = Compared::new(old, new, margin);
+    if compared.rows.is_empty() {
+        return Err(CommandError::Input(format!(
+            "{old_name} and {new_name} have no row in common: the first has {}, the second {}; time the same labs, variants and devices",
+            rows::summary(old),
+            rows::summary(new)
+        )));
+    }
+    Ok(compared)
 }
 
 fn ending(compared: &Compared, strict: bool) -> Ending {

@@ -1,5 +1,6 @@
 //! Which rows of two documents belong together.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -7,7 +8,9 @@ use stats::{BETWEEN_RUNS, Interval, Summary};
 use units::count;
 
 use super::change::{Change, Margin, compare};
-use crate::document::{Batched, Correctness, DeviceRecord, Figures, Outcome, Results, Row};
+use crate::document::{
+    Batched, Correctness, DeviceRecord, Figures, OnDevice, Outcome, Results, Row,
+};
 use crate::ratios::RowView;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -228,6 +231,18 @@ fn doubts(old: &Summary, new: &Summary) -> Option<String> {
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 
+/// The row whose kernels are others than before; only its lab, where a document does not tell its
+/// kernels apart.
+fn changed_code(name: &RowName, old: &OnDevice, new: &OnDevice) -> Option<String> {
+    let digests = [&old.kernel_digests, &new.kernel_digests];
+    if digests.iter().all(|digests| !digests.is_empty()) {
+        return (digests[0] != digests[1]).then(|| format!("{} {}", name.lab, name.name));
+    }
+    let [old, new] = [old, new].map(|of| of.code_sha256.as_ref());
+    let has_changed = old.zip(new).is_some_and(|(old, new)| old != new);
+    has_changed.then(|| name.lab.clone())
+}
+
 /// Other differences, from which a difference in time may come.
 fn differences(old: &Results, new: &Results) -> Vec<String> {
     let mut differences = Vec::new();
@@ -258,19 +273,16 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
     differ("link", old_link.as_deref(), new_link.as_deref());
     let versions = [old, new].map(|results| Some(results.harness_version.as_str()));
     differ("harness", versions[0], versions[1]);
-    let has_changed = |(name, figures): &(RowName, &Figures)| {
-        let other = timed(new).find(|(other, _)| other == name);
-        let code = |of: &Figures| of.on_device.code_sha256.clone();
-        let codes = other.map(|(_, other)| (code(figures), code(other)));
-        matches!(codes, Some((Some(before), Some(after))) if before != after)
-    };
-    let mut labs: Vec<String> = timed(old)
-        .filter(has_changed)
-        .map(|(name, _)| name.lab)
+    let mut changed: Vec<String> = timed(old)
+        .filter_map(|(name, figures)| {
+            let (_, other) = timed(new).find(|(other, _)| *other == name)?;
+            changed_code(&name, &figures.on_device, &other.on_device)
+        })
         .collect();
-    labs.dedup();
-    if !labs.is_empty() {
-        differences.push(format!("device code of {} has changed", labs.join(", ")));
+    let mut seen = BTreeSet::new();
+    changed.retain(|name| seen.insert(name.clone()));
+    if !changed.is_empty() {
+        differences.push(format!("device code of {} has changed", changed.join(", ")));
     }
     for (which, results) in [("old", old), ("new", new)] {
         if results.interrupted {

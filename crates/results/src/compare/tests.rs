@@ -213,6 +213,35 @@ fn what_else_happened_is_said() {
     assert_eq!(ending(&compared, false), Ending::Wrong);
 }
 
+/// Where documents tell kernels apart, a change of one is not all of its lab's.
+#[test]
+fn rows_of_other_kernels_are_named() {
+    let mut machine = Machine::new(5);
+    let with_digests = |results: &mut Results, digests: [&str; 3]| {
+        for (row, digest) in results.cases[0].rows.iter_mut().zip(digests) {
+            let on_device = &mut row.figures_mut().unwrap().on_device;
+            on_device.code_sha256 = Some(digests.concat());
+            on_device.kernel_digests = [("k".to_owned(), digest.to_owned())].into();
+        }
+    };
+    let times_s = [1e-3, 2e-3, 3e-3];
+    let [mut old, mut new] = [0; 2].map(|_| machine.results(&times_s));
+    let told = |one: &Results, other: &Results| Compared::new(one, other, MARGIN).differences;
+    with_digests(&mut old, ["a", "b", "c"]);
+    with_digests(&mut new, ["a", "d", "c"]);
+    let lab = old.cases[0].lab.clone();
+    let of_row = format!("device code of {lab} variant-1 has changed");
+    assert_eq!(told(&old, &new), [of_row]);
+    // An older document.
+    old.cases[0].rows.iter_mut().for_each(|row| {
+        row.figures_mut().unwrap().on_device.kernel_digests.clear();
+    });
+    assert_eq!(
+        told(&old, &new),
+        [format!("device code of {lab} has changed")]
+    );
+}
+
 fn compare_files(
     old: &Results,
     new: &Results,

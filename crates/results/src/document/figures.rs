@@ -1,5 +1,7 @@
 //! The figures of a row: its times, and what follows from them.
 
+use std::collections::BTreeMap;
+
 use device::{KernelInfo, Launching};
 use lab::Work;
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,10 @@ pub struct OnDevice {
     pub code_lines: Option<CodeLines>,
     /// SHA-256 of the PTX, or of what else the device was given.
     pub code_sha256: Option<String>,
+    /// The kernels that a run launches, each with a digest of its PTX alone, without comments and
+    /// source lines; those of peers are not known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kernel_digests: BTreeMap<String, String>,
 }
 
 /// How a row compares with others of its case.

@@ -7,7 +7,7 @@ use device::NamedBuffers;
 use device::buffer::free;
 use device::{DeviceError, Error};
 use exit::ErrorKind;
-use lab::Lab;
+use lab::{Lab, target};
 
 use super::check::Judged;
 use super::contenders::Contender;
@@ -25,6 +25,7 @@ use output_files::digest::sha256;
 use results::spent::Phase;
 use results::{Capped, DeviceRecord, Figures, Judgement, OnDevice, Outcome, Row};
 use select::devices::Named;
+use select::kernels;
 use select::memory_advice;
 
 /// The times of a row turn by turn, where they count.
@@ -149,8 +150,13 @@ impl Bench<'_> {
         let Contender { case, launched, .. } = *contender;
         let work = launched.work(case);
         let run_s = timed.figures.run.median_s;
-        let plan = launched.record_for(case, contender.gpus().unwrap_or(1));
-        let buffer_bytes = plan.ok().and_then(|plan| plan.memory_bytes().ok());
+        let plan = launched.record_for(case, target(&record.info, contender.gpus().unwrap_or(1)));
+        let buffer_bytes = plan.as_ref().ok().and_then(|plan| plan.memory_bytes().ok());
+        // A cap of registers changes no kernel's text.
+        let digests = match (&plan, contender.peer) {
+            (Ok(own), None) => kernels::of_plan(&launched.module, own, &record.info),
+            _ => kernels::Digests::new(),
+        };
         let demand = Demand {
             work,
             buffer_bytes: buffer_bytes.unwrap_or(u64::MAX),
@@ -176,6 +182,7 @@ impl Bench<'_> {
                 }
                 Some(about) => about.code_sha256.clone(),
             },
+            kernel_digests: digests,
             ..figures.on_device
         };
         Figures {

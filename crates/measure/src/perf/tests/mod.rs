@@ -1,5 +1,6 @@
 //! `harness perf` as a whole, on devices that are made up: what it says, and what it writes.
 
+mod against;
 mod counted;
 mod document;
 mod long;
