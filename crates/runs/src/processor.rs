@@ -23,8 +23,8 @@ use terminal::stdout::Out;
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
     /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: on
-    /// GPUs the fastest by tuned.toml, or else by what the lab knows; on the emulated device a plain
-    /// one]
+    /// GPUs the fastest by tuned.toml, or else by what the lab knows; on the emulated device a
+    /// plain one]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]

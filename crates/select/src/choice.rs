@@ -247,7 +247,8 @@ pub fn winners_on_request(
 }
 
 /// Whether a variant is tuned for a case without being named: always, or one on request for those
-/// that it wins on one device. One on request that is known to win nowhere is tuned if it has shapes.
+/// that it wins on one device. One on request that is known to win nowhere is tuned if it has
+/// shapes.
 pub fn is_tuned_for(variant: &Variant, case: &dyn LabCase) -> bool {
     let has_shapes = !variant.shapes.is_empty();
     !variant.on_request || variant.wins(case, 1) || has_shapes && !variant.has_wins()
@@ -323,7 +324,7 @@ fn of_variant(lab: &Lab, on: On<'_>, Choice { variant, why, .. }: &Choice) -> St
     }
 }
 
-/// The figures by which it is the fastest, and where they come from.
+/// The figures that make it the fastest, and where they come from.
 fn of_times(fastest: &Fastest, devices: u32) -> String {
     // The others are far off.
     const SHOWN: usize = 3;

@@ -16,7 +16,7 @@ const REACH: f64 = 1.0;
 /// fastest at 3201^2, and neither at 1601^2 nor at 201^2.
 const GAP: f64 = 4.0;
 
-/// The times by which a variant is the fastest.
+/// The times that make a variant the fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fastest {
     /// The case that was timed; two, the smaller first, where it is one between them.
@@ -32,8 +32,8 @@ pub struct Fastest {
 impl Table {
     /// The variant that takes the least time for a share of the case on one device like this, of
     /// those that `can` be taken; none where fewer than two were timed, or `by_lab`, which the lab
-    /// takes, was not. Between two cases that were timed, the time grows by a power of the number of
-    /// cells.
+    /// takes, was not. Between two cases that were timed, the time grows by a power of the number
+    /// of cells.
     pub fn fastest(
         &self,
         lab: &'static Lab,

@@ -2,8 +2,8 @@
 //!
 //! A digest is over the kernel's entry in the PTX for the device's generation, without what does
 //! not change what it does: comments, source lines, empty lines. Names that the compiler makes,
-//! labels and mangled ones, count by their order. So another kernel of the module changes nothing,
-//! nor does a line above this one. Tables of constants are outside of the entry, and do not count.
+//! labels and mangled ones, count by their order. So neither another kernel of the module nor a
+//! line above this one changes it. Tables of constants are outside of the entry, and do not count.
 
 use std::collections::{BTreeMap, HashMap};
 

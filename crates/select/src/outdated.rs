@@ -21,19 +21,17 @@ pub struct Outdated {
 }
 
 impl Outdated {
-    /// What is so, without the GPU's name.
+    /// The finding, without the GPU's name.
     pub fn what(&self) -> String {
         let (lab, variants) = (self.lab, self.variants.join(", "));
         if self.is_known {
             format!("{lab} {variants}: {NAME} has times of other kernels than this program's")
         } else {
-            format!(
-                "{lab} {variants}: {NAME} has times of unknown age, since it does not say of which kernels"
-            )
+            format!("{lab} {variants}: {NAME} has times of unknown age, since it names no kernels")
         }
     }
 
-    /// What to do.
+    /// The command that helps.
     pub fn remedy(&self) -> String {
         format!("`harness tune {} --large` takes them again", self.lab)
     }

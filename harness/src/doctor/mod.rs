@@ -285,7 +285,8 @@ fn devices(machine: &Machine) -> Vec<Item> {
     items
 }
 
-/// What `tuned.toml` has of this machine's GPUs from other kernels than this program's.
+/// The entries of `tuned.toml` for this machine's GPUs that are of other kernels than this
+/// program's.
 fn tuned(
     table: Result<Table, CommandError>,
     machine: &Machine,

@@ -115,7 +115,7 @@ fn shapes_of_other_kernels_are_told() {
                             this program's
                             `harness tune doubling --large` takes them again
     outdated  tuned shapes  Adder 9000: doubling naive: tuned.toml has times of unknown age, since it
-                            does not say of which kernels
+                            names no kernels
                             `harness tune doubling --large` takes them again
 
     Ready: `harness test`, then `harness perf`.

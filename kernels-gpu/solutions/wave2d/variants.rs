@@ -90,10 +90,10 @@ pub fn variants() -> Vec<Variant> {
     ]
 }
 
-/// Whether `wavefront` is the fastest on one GPU. An H200 takes 3.57 us at 2401^2 and 4.21 at 3201^2,
-/// where `fast` takes 3.83 and 4.82, and an H100 4.59 and 5.33 at 3201^2. With few rows for each
-/// warp its passes wait for one another (1601^2: 3.24 and 2.63); with many `fast` repeats little
-/// (4801^2: 10.1 and 9.63).
+/// Whether `wavefront` is the fastest on one GPU. An H200 takes 3.57 us at 2401^2 and 4.21 at
+/// 3201^2, where `fast` takes 3.83 and 4.82, and an H100 4.59 and 5.33 at 3201^2. With few rows for
+/// each warp its passes wait for one another (1601^2: 3.24 and 2.63); with many `fast` repeats
+/// little (4801^2: 10.1 and 9.63).
 fn wavefront_wins(case: &Wave2d, target: Target) -> bool {
     target.devices == 1 && (2000 * 2000..4000 * 4000).contains(&case.cells())
 }

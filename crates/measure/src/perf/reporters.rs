@@ -148,7 +148,7 @@ impl<'o, 'w> Reporters<'o, 'w> {
         }
     }
 
-    /// What was measured, as far as it is finished.
+    /// The results, as far as they are finished.
     ///
     /// # Errors
     ///

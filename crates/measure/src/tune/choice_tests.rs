@@ -1,4 +1,4 @@
-//! The variants that `run` takes on known GPUs, and on one that nobody has tuned.
+//! The variants that `run` takes on known GPUs, and on one without entries.
 
 use std::fmt::Write as _;
 

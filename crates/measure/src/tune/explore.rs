@@ -23,7 +23,7 @@ use select::tuned::{Measured, Tried};
 use terminal::progress::Bar;
 
 /// A shape whose first run takes this many times as long as the best is not timed any further.
-const HOPELESS: f64 = 2.0;
+pub const HOPELESS: f64 = 2.0;
 /// A first run of this time says enough by itself; a shorter one, while the device wakes up, is
 /// repeated.
 const LONG_S: f64 = 0.1;

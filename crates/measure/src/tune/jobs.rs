@@ -1,4 +1,4 @@
-//! What is tried, in which order, and in how much time.
+//! The shapes that are tried, in which order, and in how much time.
 
 use std::slice;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub fn minutes(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is tried of a lab.
+/// The jobs of a lab.
 pub struct OfLab {
     /// The lab.
     pub lab: &'static Lab,
@@ -67,7 +67,7 @@ impl Job {
         let (default, others) = self.shapes().split_first().expect("it has one at least");
         let speed = Speed::of(info);
         let step_s = |shape: &Variant| {
-            // What cannot be recorded has no demand that counts.
+            // A shape without a model comes last.
             let demand = shape.demand(case, target(info, 1));
             let step_s = speed
                 .as_ref()
@@ -213,10 +213,24 @@ fn most_work(lab: &Lab) -> Option<Box<dyn LabCase>> {
     cases.max_by_key(|case| case.work().updates)
 }
 
-/// The time that is left, and the shapes that share it.
+/// The share of a shape of the variant that the lab takes, for one of another: most of the others
+/// turn out to be far slower at their first shape.
+const OF_LAB: usize = 4;
+
+/// The time that is left, and the shares of the jobs that are.
 pub struct Budget {
     until: Option<Instant>,
-    shapes: usize,
+    shares: usize,
+}
+
+/// The share of a job in the time.
+fn share(job: &Job) -> usize {
+    let shapes = job.shapes().len();
+    if job.is_of_lab {
+        OF_LAB * shapes
+    } else {
+        shapes
+    }
 }
 
 impl Budget {
@@ -226,18 +240,17 @@ impl Budget {
         let jobs = work.iter().flat_map(|of_lab| &of_lab.jobs);
         Budget {
             until: time.map(|time| Instant::now() + time),
-            shapes: jobs.map(|job| job.shapes().len()).sum(),
+            shares: jobs.map(share).sum(),
         }
     }
 
-    /// When the next job is to be done: its shapes have their share of the time that is left, so
-    /// that what one does not need is the others'.
+    /// When the next job is to be done: it has its share of the time that is left, so that what one
+    /// does not need is the others'.
     pub fn next(&mut self, job: &Job) -> Option<Instant> {
-        let shapes = job.shapes().len();
-        let share = shapes as f64 / self.shapes.max(1) as f64;
-        self.shapes = self.shapes.saturating_sub(shapes);
+        let part = share(job) as f64 / self.shares.max(1) as f64;
+        self.shares = self.shares.saturating_sub(share(job));
         let now = Instant::now();
         let left = self.until?.saturating_duration_since(now);
-        Some(now + left.mul_f64(share.min(1.0)))
+        Some(now + left.mul_f64(part.min(1.0)))
     }
 }

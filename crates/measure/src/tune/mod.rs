@@ -89,9 +89,10 @@ commands names a shape. Variants with one shape are timed alone, unless a first 
 long as that of the fastest; `run` takes the variant with the least time.
 
 What the table has is tried again if it is of other kernels than this program's, or does not say of
-which. --minutes gives each variant and case a share of the time, by the number of its shapes: the
-default one is tried first, then the others as the lab's model ranks them, or as the variant lists
-them. Those that no time is left for are named, and a second run goes on with them.
+which. With --minutes each variant and case has a share of the time, by the number of its shapes;
+that of the variant that the lab takes for the case is four times as large. The default shape is tried
+first, then the others as the lab's model ranks them, or as the variant lists them. Those that no
+time is left for, and those of variants that take twice as long as the fastest, are named.
 
 The emulated device has no times that mean anything. There, shapes are compared by the instructions
 that threads execute, on the small case with most work unless --param names another, and saved only
@@ -209,6 +210,12 @@ fn run_on(
     Ok(Ending::Fine)
 }
 
+/// Shapes of a variant that were not tried, and why.
+struct LeftOut {
+    labels: Vec<String>,
+    why: String,
+}
+
 /// The means to tune a variant.
 struct Tuning<'t> {
     lab: &'static Lab,
@@ -239,7 +246,7 @@ impl Tuning<'_> {
         let is_outdated = self.is_outdated(job.variant, case, at);
         if is_outdated && !again {
             let note =
-                "  what the table has is of other kernels, or does not say of which: once more";
+                "  the table has times of other kernels, or does not say which: trying again";
             out.line(note)?;
         }
         let entry = &mut self.table.entries[at];
@@ -260,10 +267,11 @@ impl Tuning<'_> {
         };
         self.supersede(at);
         self.save()?;
-        if !left_out.is_empty() {
+        if let Some(LeftOut { labels, why }) = left_out {
+            let (of, lab) = (&job.variant.name, self.lab.name);
             let note = format!(
-                "left out, since no time is left for them: {}; a second run goes on with them",
-                left_out.join(", ")
+                "left out, {why}: {}; `harness tune {lab} {of}` with the same case goes on with them",
+                labels.join(", ")
             );
             out.line(out.look().wrapped(&note, 2))?;
         }
@@ -334,8 +342,8 @@ impl Tuning<'_> {
         });
     }
 
-    /// Tries the shapes that entry `at` of the table does not have. The labels of those that no
-    /// time was left for.
+    /// Tries the shapes that entry `at` of the table does not have: under a limit of time, those of
+    /// a variant that may yet be the fastest, as long as there is time.
     fn try_missing(
         &mut self,
         job: &Job,
@@ -343,23 +351,29 @@ impl Tuning<'_> {
         at: usize,
         until: Option<Instant>,
         out: &mut Out<'_>,
-    ) -> Result<Vec<String>, CommandError> {
+    ) -> Result<Option<LeftOut>, CommandError> {
         let entry = &self.table.entries[at];
         if job.shapes().iter().all(|shape| entry.has(shape)) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let (default, columns) = (&job.shapes()[0], Columns::of(job.variant));
         let inputs = case.inputs()?;
         let shortened = self.explorer.shortened(case, &inputs, default)?;
         let timed_case = shortened.as_deref().unwrap_or(case);
-        let mut left_out = Vec::new();
+        let mut left_out: Option<LeftOut> = None;
         for shape in job.by_promise(case, self.device.info()) {
             if self.table.entries[at].has(shape) {
                 continue;
             }
-            let is_late = until.is_some_and(|until| Instant::now() >= until);
-            if is_late && shape != default {
-                left_out.push(shape.label().unwrap_or_default().to_owned());
+            let why = until.and_then(|until| self.why_not(job, at, until));
+            if let Some(why) = why.filter(|_| shape != default) {
+                let left_out = left_out.get_or_insert_with(|| LeftOut {
+                    labels: Vec::new(),
+                    why,
+                });
+                left_out
+                    .labels
+                    .push(shape.label().unwrap_or_default().to_owned());
                 continue;
             }
             let best = if job.has_shapes() {
@@ -394,6 +408,21 @@ impl Tuning<'_> {
             self.save()?;
         }
         Ok(left_out)
+    }
+
+    /// Why no more shapes of a job are tried where all has to be done `until` then, if it is so.
+    fn why_not(&self, job: &Job, at: usize, until: Instant) -> Option<String> {
+        if Instant::now() >= until {
+            return Some("since no time is left for them".to_owned());
+        }
+        let tried = self.table.entries[at].tried.iter();
+        let own = tried
+            .filter_map(|tried| Some(tried.measured()?.step))
+            .reduce(f64::min)?;
+        let times = own / self.best_of_others(at)?;
+        (!job.is_of_lab && times > explore::HOPELESS).then(|| {
+            format!("since the default one takes {times:.1} times as long as the fastest variant")
+        })
     }
 
     /// The least time of the lab's variants in the case of this entry.

@@ -247,7 +247,7 @@ fn entries_of_other_kernels_are_tried_again_and_those_of_another_length_go() {
     assert_eq!(Table::read(&file).unwrap().entries.len(), 3);
     insta::assert_snapshot!(run(&NEW, &[]), @r"
     doubling fast, 100 numbers, 10 steps on Adder 9000
-      what the table has is of other kernels, or does not say of which: once more
+      the table has times of other kernels, or does not say which: trying again
       shape            us/step   default  vs default
       x2                 500.0     500.0  1.000 (1.000 to 1.000)
       x1                  1000     500.0  0.500 (0.500 to 0.500)
@@ -270,20 +270,56 @@ fn where_no_time_is_left_the_default_shape_is_timed_and_the_rest_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tuned.toml");
     let run = |more: &[&str]| {
-        let args = [&["doubling", "fast"], more].concat();
+        let args = [&["doubling"], more].concat();
         tune_of(&[&LAB], &file, &test_lab::machine(), &args).1
     };
-    insta::assert_snapshot!(run(&["--minutes=0.00001"]), @r"
+    insta::assert_snapshot!(run(&["fast", "--minutes=0.00001"]), @r"
     doubling fast, 100 numbers, 10 steps on Adder 9000
       shape            us/step   default  vs default
       x2                 500.0     500.0  1.000 (1.000 to 1.000)
-      left out, since no time is left for them: x1, x4; a second run goes on with them
+      left out, since no time is left for them: x1, x4; `harness tune doubling fast` with the same case
+        goes on with them
       best: x2, the default: no other beats it by more than the noise; tuned.toml has it
     ");
-    let second = run(&[]);
+    let second = run(&["fast"]);
     assert!(
         second.contains("has 1 of 3 shapes; continuing with the others"),
         "{second}"
     );
     assert!(second.contains("best: x4"), "{second}");
+}
+
+#[test]
+fn under_a_limit_a_slow_variant_is_timed_in_its_default_shape_alone() {
+    static LAB: LazyLock<Lab> = LazyLock::new(|| {
+        let mut lab = few("ret;");
+        let of = |name: &str| {
+            let module = Arc::clone(&lab.module);
+            Variant::recorded(name, "", module, |case, _| {
+                test_lab::DOUBLING.find("naive").unwrap().record(case)
+            })
+        };
+        let mut slow = of("slow");
+        slow.shapes = vec![of("slow@a"), of("slow@b")];
+        lab.variants[1] = slow;
+        lab
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    let run = |more: &[&str]| {
+        let (ending, text) = tune_of(&[&LAB], &file, &test_lab::machine(), more);
+        assert_eq!(ending, Ok(Ending::Fine), "{text}");
+        let at = text.find("doubling slow").unwrap();
+        text[at..].split("\n\n").next().unwrap().to_owned()
+    };
+    insta::assert_snapshot!(run(&[]), @r"
+    doubling slow, 100 numbers, 10 steps on Adder 9000
+      shape            us/step   default  vs default
+      a                   1000      1000  1.000 (1.000 to 1.000)
+      left out, since the default one takes 2.5 times as long as the fastest variant: b; `harness tune
+        doubling slow` with the same case goes on with them
+      best: a, the default: no other beats it by more than the noise; tuned.toml has it
+    ");
+    // One lab has no limit.
+    assert!(run(&["doubling"]).contains("has 1 of 2 shapes; continuing with the others"));
 }

@@ -48,7 +48,7 @@ impl Columns {
     }
 }
 
-/// What was found, and where it is `saved`.
+/// The answer, and where it is `saved`.
 pub fn verdict(entry: &Entry, default: &str, saved: &str) -> String {
     match entry.shape.as_deref() {
         Some(shape) if shape != default => {
@@ -63,7 +63,7 @@ pub fn verdict(entry: &Entry, default: &str, saved: &str) -> String {
     }
 }
 
-/// What was found of a variant with one shape.
+/// The answer for a variant with one shape.
 pub fn of_one_shape(entry: &Entry, saved: &str) -> String {
     match entry.tried.last() {
         Some(Tried::PassedOver { passed_over, .. }) => format!("  passed over: {passed_over}"),

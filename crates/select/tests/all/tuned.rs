@@ -279,6 +279,6 @@ fn entries_of_other_kernels_are_told_by_lab() {
     ];
     insta::assert_snapshot!(told(entries), @r"
     Adder 9000: doubling twofold, fast: tuned.toml has times of other kernels than this program's; `harness tune doubling --large` takes them again
-    Adder 9000: doubling plain: tuned.toml has times of unknown age, since it does not say of which kernels; `harness tune doubling --large` takes them again
+    Adder 9000: doubling plain: tuned.toml has times of unknown age, since it names no kernels; `harness tune doubling --large` takes them again
     ");
 }

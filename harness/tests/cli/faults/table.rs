@@ -38,7 +38,9 @@ pub const TABLE: [Row; 38] = [
     short(
         "perf matadd --device cpu --quick --param n_x=8 --param n_y=8 --json=>o.json --html >o.html",
     ),
-    long("perf matadd --device cpu --submission <sub --json=>o.json --html >o.html"),
+    long(
+        "perf matadd --device cpu --submission <sub --against <p.json --json=>o.json --html >o.html",
+    ),
     long("tune wave2d single --device emulated --submission <sub --table >t.toml"),
     short("compare <p.json <q.json --json=>o.json"),
     short("profile matadd --variant grid2d_block2d_32x8 --json=>o.json"),

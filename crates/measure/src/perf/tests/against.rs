@@ -46,7 +46,8 @@ fn what_is_slower_by_more_than_both_intervals_ends_with_exit_code_1() {
     let told = slower.text.split("only old").next().unwrap().trim_end();
     let told: Vec<&str> = told.lines().rev().take(3).collect();
     insta::assert_snapshot!(told[0], @"  cuda    twofold           4.50    5.00    1.111  1.103 to 1.119  slower");
-    // A row without a counterpart is listed, and is not a failure; nor is one within the intervals.
+    // A row without a counterpart is listed, and is not a failure. Neither is one within
+    // the intervals.
     for share in [0.995, 1.0, 1.1] {
         let run = against(&earlier(share));
         assert_eq!(run.ending, Ok(Ending::Fine), "{share}");
