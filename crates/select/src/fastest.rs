@@ -100,7 +100,10 @@ fn around<'t>(
     let distance = |entry: &&Entry| size(entry.cells) - own;
     let nearest = |a: &&Entry, b: &&Entry| distance(a).abs().total_cmp(&distance(b).abs());
     let entries = || entries.iter().copied();
-    if let Some(same) = entries().find(|entry| Some(&*entry.case) == label) {
+    let same = entries().find(|entry| Some(&*entry.case) == label);
+    // Another number of timesteps hardly changes the time of one.
+    let of_size = || entries().find(|entry| distance(entry) == 0.0);
+    if let Some(same) = same.or_else(of_size) {
         return Some((vec![same], vec![1.0]));
     }
     let below = entries().filter(|it| distance(it) <= 0.0).min_by(nearest);

@@ -345,7 +345,7 @@ fn several_gpus_take_what_is_fastest_for_a_share() {
         explain(&BOTH_SPLIT, case.as_ref(), on, &choice).swap_remove(0)
     };
     let two = On::several(&gpu, 2.into());
-    insta::assert_snapshot!(of(80, two), @"fast_once runs: by tuned.toml it takes the least time on Adder 9000: fast_once 4.00, fast_twice 5.00 us/step, estimated for the share of one, from 40 numbers, 1 steps and 160 numbers, 1 steps");
+    insta::assert_snapshot!(of(80, two), @"fast_once runs: by tuned.toml it takes the least time on Adder 9000: fast_once 4.00, fast_twice 5.00 us/step, estimated for the share of one, from 40 numbers, 1 steps");
     insta::assert_snapshot!(of(320, two), @"fast_twice runs: by tuned.toml it takes the least time on Adder 9000: fast_twice 12.0, fast_once 16.0 us/step, estimated for the share of one, from 160 numbers, 1 steps");
     let of_many = On {
         is_one_of_many: true,
