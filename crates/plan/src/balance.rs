@@ -14,7 +14,7 @@ pub struct Tiles {
     pub cost: u32,
 }
 
-/// What a block's time depends on beside its planes.
+/// The rest that a block's time depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// The blocks that run at once: those of all multiprocessors.

@@ -43,7 +43,7 @@
 //! 4. `serial`: the saved form;
 //! 5. `independent`, `order`: which commands may run at the same time;
 //! 6. `parts`, `scatter`, `slabs`: fields over several devices;
-//! 7. `balance`: how many blocks a launch has;
+//! 7. `balance`: the chunks that tiles are cut into;
 //! 8. `interface`, `recorder`: the interface of labs, and the program that records plans.
 //!
 //! # Limits

@@ -147,7 +147,8 @@ fn demand(case: &Poisson, shape: &Fast, target: Target) -> Demand {
         blocks: list.blocks().into(),
         rounds: u64::from(chunk + before + 2),
         updates: u64::from(levels) * read,
-        lane_cycles: 17.0,
+        // With three planes in its ring a block waits for the copies of each.
+        lane_cycles: if shape.slots > 3 { 17.0 } else { 20.0 },
         precision: Precision::F64,
         bytes: 8 * (read + written / u64::from(chunk + before)),
     }

@@ -131,7 +131,7 @@ fn demand(case: &Stencil25, shape: &TwoSteps, target: Target) -> Demand {
         blocks: target.multiprocessors.into(),
         rounds,
         updates: updates / rounds.max(1),
-        lane_cycles: 200.0,
+        lane_cycles: 150.0,
         precision: Precision::F32,
         bytes: bytes / rounds.max(1),
     }
