@@ -263,12 +263,12 @@ fn other_gpus_get_shapes_that_they_can_run() {
         text = text.trim_end().to_owned() + "\n";
     }
     insta::assert_snapshot!(text, @"
-    A100, 8.0      t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t3_r4_w8_s3        y8_z32_a1_c1
+    A100, 8.0      t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t3_r4_w8_s6        y8_z32_a1_c1
     RTX 3090, 8.6  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
     RTX 4090, 8.9  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
-    B200, 10.0     t2_r2_y10_c16      t3_r4_y6_c16       t3_r4_w8_s3        t2_r4_w8_s6        y24_z40_a2_c1
+    B200, 10.0     t2_r2_y10_c16      t3_r4_y9_c16       t3_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_c1
     RTX 5090, 12.0 t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
-    unknown, 13.1  t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_c1
+    unknown, 13.1  t2_r2_y10_c16      t3_r4_y9_c16       t2_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_c1
     ");
 }
 
