@@ -170,10 +170,9 @@ impl Blocks {
             (0..self.at_once.max(1)).map(|_| Reverse(0)).collect();
         let mut last = 0;
         for (_, kind, chunks) in cut {
-            for chunk in 0..chunks {
-                let plane =
-                    |chunk: u32| u64::from(kind.planes) * u64::from(chunk) / u64::from(chunks);
-                let planes = plane(chunk + 1) - plane(chunk) + u64::from(self.extra);
+            let start = |chunk: u32| u64::from(kind.planes) * u64::from(chunk) / u64::from(chunks);
+            for number in 0..chunks {
+                let planes = start(number + 1) - start(number) + u64::from(self.extra);
                 for _ in 0..kind.tiles {
                     let mut next = free.peek_mut().expect("one at least");
                     next.0 += u64::from(kind.cost) * planes;
