@@ -44,7 +44,7 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 11] = [
+const PLAIN: [&str; 10] = [
     ".devcontainer/devcontainer.json",
     ".dockerignore",
     ".gitignore",
@@ -54,7 +54,6 @@ const PLAIN: [&str; 11] = [
     "LICENSE-MIT",
     "setup",
     "setup.ps1",
-    "tuned.toml",
     "labs/README.md",
 ];
 
