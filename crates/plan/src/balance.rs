@@ -37,6 +37,20 @@ pub enum Cut {
     Apart(Vec<(usize, u32)>),
 }
 
+impl Cut {
+    /// The groups of blocks in the order in which they are to start, each with its number of chunks:
+    /// `whole`, which has all tiles, or else those of `kinds`, which have the tiles' kinds in order.
+    pub fn of<G: Copy>(&self, whole: G, kinds: &[G]) -> Vec<(G, u32)> {
+        match self {
+            Cut::Alike(chunks) => vec![(whole, *chunks)],
+            Cut::Apart(apart) => {
+                let apart = apart.iter();
+                apart.map(|&(kind, chunks)| (kinds[kind], chunks)).collect()
+            }
+        }
+    }
+}
+
 /// Kinds of tiles, each with its position and its number of chunks.
 type Kinds = Vec<(usize, Tiles, u32)>;
 
@@ -59,7 +73,9 @@ const WORTH_PERCENT: u64 = 3;
 /// let inner = Tiles { tiles: 2, planes: 100, cost: 100 };
 /// let blocks = Blocks { at_once: 10, extra: 4, most: 16, longest: 128 };
 /// // Cut alike, each in two, the slow ones would end when 81 of the others' planes have passed.
-/// assert_eq!(cut(&[inner, ends], blocks), Cut::Apart(vec![(1, 3), (0, 2)]));
+/// let apart = cut(&[inner, ends], blocks);
+/// assert_eq!(apart, Cut::Apart(vec![(1, 3), (0, 2)]));
+/// assert_eq!(apart.of("all", &["inner", "ends"]), [("ends", 3), ("inner", 2)]);
 /// assert_eq!(cut(&[inner], blocks), Cut::Alike(5));
 /// ```
 pub fn cut(tiles: &[Tiles], blocks: Blocks) -> Cut {
@@ -93,8 +109,7 @@ pub fn cut(tiles: &[Tiles], blocks: Blocks) -> Cut {
     let apart = blocks.soonest(apart);
     let is_worth = |&(end, _): &(u64, Kinds)| 100 * end < (100 - WORTH_PERCENT) * alike_end;
     match apart.filter(is_worth) {
-        Some((_, mut apart)) => {
-            blocks.longest_first(&mut apart);
+        Some((_, apart)) => {
             let chunks = |(position, _, chunks)| (position, chunks);
             Cut::Apart(apart.into_iter().map(chunks).collect())
         }
@@ -127,10 +142,11 @@ impl Blocks {
             .min(self.most(kind))
     }
 
-    /// The first of these cuts of those that end soonest and have the fewest blocks; its end.
+    /// The first of these cuts of those that end soonest and have the fewest blocks, with its
+    /// longest blocks first; its end.
     fn soonest(self, cuts: impl Iterator<Item = Kinds>) -> Option<(u64, Kinds)> {
         let mut best: Option<((u64, u64), Kinds)> = None;
-        for cut in cuts {
+        for mut cut in cuts {
             if best
                 .as_ref()
                 .is_some_and(|(best, _)| self.earliest_end(&cut) > best.0)
@@ -140,6 +156,7 @@ impl Blocks {
             let number = |&(_, kind, chunks): &(usize, Tiles, u32)| {
                 u64::from(kind.tiles) * u64::from(chunks)
             };
+            self.longest_first(&mut cut);
             let key = (self.end(&cut), cut.iter().map(number).sum());
             if best.as_ref().is_none_or(|(best, _)| key < *best) {
                 best = Some((key, cut));
@@ -162,14 +179,12 @@ impl Blocks {
         cut.sort_by_key(|&(_, kind, chunks)| Reverse(self.longest(kind, chunks)));
     }
 
-    /// When the last block ends.
+    /// When the last block ends, if they start in this order.
     fn end(self, cut: &[(usize, Tiles, u32)]) -> u64 {
-        let mut cut = cut.to_vec();
-        self.longest_first(&mut cut);
         let mut free: BinaryHeap<Reverse<u64>> =
             (0..self.at_once.max(1)).map(|_| Reverse(0)).collect();
         let mut last = 0;
-        for (_, kind, chunks) in cut {
+        for &(_, kind, chunks) in cut {
             let start = |chunk: u32| u64::from(kind.planes) * u64::from(chunk) / u64::from(chunks);
             for number in 0..chunks {
                 let planes = start(number + 1) - start(number) + u64::from(self.extra);
@@ -206,7 +221,7 @@ mod tests {
     }
 
     fn end(tiles: &[Tiles], blocks: Blocks, chosen: &Cut) -> u64 {
-        let kinds: Kinds = match chosen {
+        let mut kinds: Kinds = match chosen {
             Cut::Alike(chunks) => (0..tiles.len())
                 .map(|position| (position, tiles[position], *chunks))
                 .collect(),
@@ -215,6 +230,7 @@ mod tests {
                 .map(|&(position, chunks)| (position, tiles[position], chunks))
                 .collect(),
         };
+        blocks.longest_first(&mut kinds);
         blocks.end(&kinds)
     }
 

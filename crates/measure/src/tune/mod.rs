@@ -90,8 +90,9 @@ long as that of the fastest; `run` takes the variant with the least time.
 
 What the table has is tried again if it is of other kernels than this program's, or does not say of
 which. With --minutes the variant that the lab takes for a case may use all of the time that is left,
-and each other one eight times its share, by the number of its shapes. The default shape is tried first, then the others as the lab's model ranks them, or as the variant lists them. Those that no
-time is left for, and those of variants that take twice as long as the fastest, are named.
+and each other one eight times its share, by the number of its shapes. The default shape is tried
+first, then the others as the lab's model ranks them, or as the variant lists them. Those that no time
+is left for, and those of variants that take twice as long as the fastest, are named.
 
 The emulated device has no times that mean anything. There, shapes are compared by the instructions
 that threads execute, on the small case with most work unless --param names another, and saved only

@@ -16,7 +16,7 @@ use kernels_gpu::blocks::{Along, BlockList, Group};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::ring::shared_mem_bytes;
 use kernels_gpu::poisson::tile::{MARGIN, columns, tiles};
-use plan::balance::{Blocks, Cut, Tiles, cut};
+use plan::balance::{Blocks, Tiles, cut};
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::slabs::{Field, Slabs};
 use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, Target, args};
@@ -99,6 +99,11 @@ impl Shape {
     /// finish first.
     pub fn blocks(&self, n: u32, planes: Range<u32>, multiprocessors: u32) -> BlockList {
         let [x, y] = self.tiles(n);
+        let whole = Group {
+            tiles: [x, y].map(|count| Along::from(0, count)),
+            planes: [planes.start, planes.end],
+            chunks: 1,
+        };
         let has_source = |tile: [u32; 2]| {
             let right = [
                 columns(n) - 2 * MARGIN,
@@ -117,11 +122,7 @@ impl Shape {
         ];
         let kinds = kinds.map(|(tiles, cost)| {
             let tiles = tiles.map(|along| Along::from(along.start, along.end - along.start));
-            let group = Group {
-                tiles,
-                planes: [planes.start, planes.end],
-                chunks: 1,
-            };
+            let group = Group { tiles, ..whole };
             (group, cost)
         });
         let costs = kinds.map(|(group, cost)| Tiles {
@@ -136,18 +137,8 @@ impl Shape {
             longest: LONGEST,
         };
         let mut list = BlockList::EMPTY;
-        match cut(&costs, blocks) {
-            Cut::Alike(chunks) => list.push(Group {
-                tiles: [x, y].map(|count| Along::from(0, count)),
-                planes: [planes.start, planes.end],
-                chunks,
-            }),
-            Cut::Apart(apart) => {
-                for (kind, chunks) in apart {
-                    let (group, _) = kinds[kind];
-                    list.push(Group { chunks, ..group });
-                }
-            }
+        for (group, chunks) in cut(&costs, blocks).of(whole, &kinds.map(|(group, _)| group)) {
+            list.push(Group { chunks, ..group });
         }
         list
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use kernels_gpu::blocks::{Along, BlockList, Group};
-use plan::balance::{Blocks, Cut, Tiles, cut};
+use plan::balance::{Blocks, Tiles, cut};
 use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -99,12 +99,16 @@ impl Shape {
         multiprocessors: u32,
     ) -> BlockList {
         let [along_k, along_j] = tiles.map(Along::ends_and_middle);
+        let whole = Group {
+            tiles: tiles.map(|count| Along::from(0, count)),
+            planes: [planes.start, planes.end],
+            chunks: 1,
+        };
         let kinds = COSTS.map(|(is_inside, cost)| {
             let [k, j] = is_inside.map(usize::from);
             let group = Group {
                 tiles: [along_k[k], along_j[j]],
-                planes: [planes.start, planes.end],
-                chunks: 1,
+                ..whole
             };
             (group, cost)
         });
@@ -121,18 +125,8 @@ impl Shape {
             longest: u32::MAX,
         };
         let mut list = BlockList::EMPTY;
-        match cut(&costs, blocks) {
-            Cut::Alike(chunks) => list.push(Group {
-                tiles: tiles.map(|count| Along::from(0, count)),
-                planes: [planes.start, planes.end],
-                chunks,
-            }),
-            Cut::Apart(apart) => {
-                for (kind, chunks) in apart {
-                    let (group, _) = kinds[kind];
-                    list.push(Group { chunks, ..group });
-                }
-            }
+        for (group, chunks) in cut(&costs, blocks).of(whole, &kinds.map(|(group, _)| group)) {
+            list.push(Group { chunks, ..group });
         }
         list
     }
