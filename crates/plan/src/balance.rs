@@ -38,8 +38,9 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// The groups of blocks in the order in which they are to start, each with its number of chunks:
-    /// `whole`, which has all tiles, or else those of `kinds`, which have the tiles' kinds in order.
+    /// The groups of blocks in the order in which they are to start, each with its number of
+    /// chunks: `whole`, which has all tiles, or else those of `kinds`, in which each kind has the
+    /// position that it had among the tiles.
     pub fn of<G: Copy>(&self, whole: G, kinds: &[G]) -> Vec<(G, u32)> {
         match self {
             Cut::Alike(chunks) => vec![(whole, *chunks)],
