@@ -226,6 +226,76 @@ impl Counts {
     }
 }
 
+/// `count * to / of`, rounded.
+fn share(count: u64, to: u64, of: u64) -> u64 {
+    let (count, to, of) = (u128::from(count), u128::from(to), u128::from(of));
+    ((count * to + of / 2) / of) as u64
+}
+
+impl Counts {
+    /// As many as `to` blocks have, if `of` have these.
+    fn extrapolate(&mut self, to: u64, of: u64) {
+        let executed = |all: &mut Executed| {
+            [&mut all.warp, &mut all.thread].map(|count| *count = share(*count, to, of))
+        };
+        let Counts {
+            instructions,
+            classes,
+            branches,
+            divergent_branches,
+            barriers,
+            global_loads,
+            global_stores,
+            global_atomics,
+            shared_loads,
+            shared_stores,
+            shared_atomics,
+            distributed_loads,
+            distributed_stores,
+            distributed_atomics,
+            local_bytes,
+            param_bytes,
+        } = self;
+        executed(instructions);
+        for class in classes {
+            executed(class);
+        }
+        let mut all = vec![
+            branches,
+            divergent_branches,
+            barriers,
+            local_bytes,
+            param_bytes,
+        ];
+        for traffic in [global_loads, global_stores, global_atomics] {
+            let GlobalTraffic {
+                requests,
+                sectors,
+                ideal_sectors,
+                l2_sectors,
+                bytes,
+            } = traffic;
+            all.extend([requests, sectors, ideal_sectors, l2_sectors, bytes]);
+        }
+        for traffic in [shared_loads, shared_stores, shared_atomics] {
+            let SharedTraffic {
+                requests,
+                wavefronts,
+                ideal_wavefronts,
+                bytes,
+            } = traffic;
+            all.extend([requests, wavefronts, ideal_wavefronts, bytes]);
+        }
+        for traffic in [distributed_loads, distributed_stores, distributed_atomics] {
+            let DistributedTraffic { requests, bytes } = traffic;
+            all.extend([requests, bytes]);
+        }
+        for count in all {
+            *count = share(*count, to, of);
+        }
+    }
+}
+
 impl AddAssign<&Counts> for Counts {
     fn add_assign(&mut self, other: &Counts) {
         self.instructions += other.instructions;
@@ -331,6 +401,17 @@ impl LaunchReport {
         if self.widened_load.is_none() {
             self.widened_load.clone_from(&other.widened_load);
         }
+    }
+
+    /// Takes the blocks that were executed for a sample of this many: counts grow in proportion.
+    pub fn extrapolate(&mut self, blocks: u64) {
+        let of = self.blocks.max(1);
+        self.threads = share(self.threads, blocks, of);
+        self.counts.extrapolate(blocks, of);
+        for instruction in &mut self.instructions {
+            instruction.counts.extrapolate(blocks, of);
+        }
+        self.blocks = blocks;
     }
 
     /// The notes on the launch, beside faults: of each a short name, and the text.

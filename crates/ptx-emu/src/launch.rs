@@ -97,23 +97,27 @@ pub(crate) fn host_threads(threads: usize) -> usize {
     }
 }
 
-/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one
-/// of the block that starts first is given.
-pub(crate) fn run(
-    launch: &LaunchContext,
-    blocks: u64,
-    most: Option<u64>,
-    threads: usize,
-) -> Result<Tallies, Failed> {
+/// The clusters that run, of a launch of this number of blocks: every one, or those of `most`
+/// blocks.
+pub(crate) fn order(launch: &LaunchContext, blocks: u64, most: Option<u64>) -> Order {
     let in_cluster = u64::from(launch.cluster_blocks());
     let clusters = blocks / in_cluster;
     let is_sample = !launch.exchange.blocks || blocks > Options::SAMPLED_TOGETHER;
     let most = most.filter(|_| is_sample);
     let most = most.map(|most| most.div_ceil(in_cluster));
-    let order = Order::new(launch.schedule, clusters, most, launch.seed);
+    Order::new(launch.schedule, clusters, most, launch.seed)
+}
+
+/// Runs these clusters on up to `threads` host threads. Of several faults, the one of the block
+/// that starts first is given.
+pub(crate) fn run(
+    launch: &LaunchContext,
+    order: &Order,
+    threads: usize,
+) -> Result<Tallies, Failed> {
     let chosen = order.len();
     if launch.exchange.blocks && chosen > 1 {
-        return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));
+        return coresident::run(launch, order, 0, Vec::new()).map_err(|stop| (None, stop));
     }
     let threads = if launch.is_sequential() {
         1
@@ -184,7 +188,7 @@ pub(crate) fn run(
         return Ok(tallies);
     }
     let started = next.into_inner().min(chosen);
-    go_on(launch, &order, started, waiting, tallies).map_err(|stop| (None, stop))
+    go_on(launch, order, started, waiting, tallies).map_err(|stop| (None, stop))
 }
 
 /// Runs clusters that wait, and those from `started` on, together. `tallies` are those until now.

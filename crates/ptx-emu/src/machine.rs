@@ -663,7 +663,9 @@ impl Machine {
                 first_block,
                 granule: launch.granule,
             });
-            let ended = launch::run(&context, blocks, options.most_blocks, options.threads);
+            let order = launch::order(&context, blocks, options.most_blocks);
+            let ran = order.len() * u64::from(context.cluster_blocks());
+            let ended = launch::run(&context, &order, options.threads);
             let LaunchContext {
                 attempt,
                 recorder,
@@ -695,16 +697,16 @@ impl Machine {
                 let last = ended.as_ref().err().and_then(|(place, _)| *place);
                 self.printed.add(printed.until(last));
                 let notes = (early_exit.into_inner(), widened_load.into_inner());
-                break ended.map(|tallies| (tallies, notes));
+                break ended.map(|tallies| (tallies, ran, notes));
             }
             is_parallel &= is_broken;
         };
-        let (tallies, (early_exit, widened_load)) = ended.map_err(|(_, stop)| *stop)?;
+        let (tallies, ran, (early_exit, widened_load)) = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
             kernel: function.name.clone(),
-            blocks,
-            threads: blocks * u64::from(config.block.iter().product::<u32>()),
+            blocks: ran,
+            threads: ran * u64::from(config.block.iter().product::<u32>()),
             counts: instructions
                 .iter()
                 .map(|instruction| &instruction.counts)

@@ -5,6 +5,7 @@ pub mod replayed;
 mod session;
 pub mod stores;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -53,6 +54,8 @@ pub struct EmulatedDevice {
     /// The text that kernels have printed, where it is kept.
     printed: Option<Mutex<Printed>>,
     replays: Replays,
+    /// Kernels whose launches are never sampled.
+    whole: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for EmulatedDevice {
@@ -80,7 +83,15 @@ impl EmulatedDevice {
             has_peer_access: true,
             printed: None,
             replays: Replays::default(),
+            whole: BTreeSet::new(),
         }
+    }
+
+    /// Runs all blocks of these kernels, whatever [`Options::most_blocks`] says: those that prepare
+    /// what decides the way of others.
+    pub fn with_whole(mut self, kernels: BTreeSet<String>) -> EmulatedDevice {
+        self.whole = kernels;
+        self
     }
 
     /// Emulates this number of devices, numbered from 0, each with a memory of its own and peer

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ptx_emu::{
-    Counts, DeviceLimits, Fault, FaultKind, LaunchReport, LoadedModule, Machine, OutOfMemory,
+    Counts, DeviceLimits, Fault, FaultKind, LaunchReport, LoadedModule, Machine, Options,
+    OutOfMemory,
 };
 
 pub(super) use origins::Origins;
@@ -202,6 +203,14 @@ impl<'d> EmulatedSession<'d> {
                     cluster: first.config.cluster,
                 };
                 let kernel = first.kernel;
+                let is_whole = self.device.whole.contains(kernel);
+                let options = self.machine.options().clone();
+                if is_whole {
+                    self.machine.set_options(Options {
+                        most_blocks: None,
+                        ..options.clone()
+                    });
+                }
                 let (plan, addresses, share) = (&self.plan, &self.addresses, &self.device.share);
                 let (ended, printed) = self.device.replays.launch(
                     &mut self.machine,
@@ -210,8 +219,9 @@ impl<'d> EmulatedSession<'d> {
                     |wrong| place_of(wrong, plan, share, addresses),
                     |machine| machine.launch_together(&launches, kernel, &config),
                 );
+                self.machine.set_options(options);
                 self.device.show(printed);
-                let report = match ended {
+                let mut report = match ended {
                     Ok(report) => report,
                     Err(fault) if self.ends_sample(kernel, &fault) => return Ok(()),
                     Err(fault) => {
@@ -222,6 +232,11 @@ impl<'d> EmulatedSession<'d> {
                         });
                     }
                 };
+                // From a sample's counts those of the whole launch follow.
+                if self.device.options.most_blocks.is_some() {
+                    let of_one = u64::try_from(first.config.blocks()).unwrap_or(u64::MAX);
+                    report.extrapolate(of_one.saturating_mul(commands.len() as u64));
+                }
                 let counted = &mut self.reports[first.kernel_index];
                 counted.launches += commands.len() as u64;
                 counted.total.add(&report);
