@@ -3,7 +3,7 @@
 
 use lab::Cpu;
 
-use crate::bound::Bound;
+use crate::bound::{Bound, OwnLimit};
 use crate::document::{
     CaseResults, Comparisons, Figures, Language, Ratio, Reference, Results, Row,
 };
@@ -122,6 +122,11 @@ impl<'c> RowView<'c> {
     /// The limit that binds it.
     pub fn bound(&self) -> Option<Bound> {
         self.result()?.on_device.bound
+    }
+
+    /// The limit by its own instructions.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        self.result()?.on_device.own_limit
     }
 
     /// Our row of this variant on its device.

@@ -26,6 +26,7 @@ pub(crate) mod counters;
 pub(crate) mod estimate;
 pub(crate) mod gpus;
 pub(crate) mod interleaved;
+mod own_limit;
 pub(crate) mod probe;
 pub(crate) mod reporters;
 mod room;
@@ -144,6 +145,8 @@ variant and what else is known of the fastest:
   rate        useful work in a second, in the unit that stands above the table
   GB/s        required bytes / time
   of limit    least time that the device's measured limits allow / time
+  own limit   least time that the multiprocessors need for the variant's own instructions / time,
+              and the unit that is busy longest: L1 (and shared memory), issue, FP32, FP64
   vs NAME     time of the lab's first variant / time
   vs CPU      rate / rate of the parallel CPU reference, which stands above the table
   vs CUDA C++ CUDA C++ time / this time: above 1, ours is faster; of several builds, the fastest

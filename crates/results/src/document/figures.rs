@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stats::Summary;
 
 use super::ratio::{Ratio, with_interval};
-use crate::bound::Bound;
+use crate::bound::{Bound, OwnLimit};
 
 /// Times of a row, and the figures that follow from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct OnDevice {
     pub bytes_per_s: Option<f64>,
     /// The limit that it cannot exceed, on a device whose limits were measured.
     pub bound: Option<Bound>,
+    /// The limit by its own instructions, on a device whose units are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_limit: Option<OwnLimit>,
     /// Clocks, temperature, power while it was timed.
     pub conditions: Option<Conditions>,
     /// The kernels as the device compiled them: registers, local memory, occupancy.

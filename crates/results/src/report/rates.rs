@@ -4,7 +4,7 @@ use page::plot::tick;
 use page::{Axis, Bar, Page, Plot, Series, Shape};
 
 use super::command::TABLE;
-use super::rows::{OF_LIMIT, Timed, position, timed};
+use super::rows::{OF_LIMIT, OWN_LIMIT, Timed, position, timed};
 use crate::document::{CaseResults, Outcome, Results, Row};
 use terminal::table::{Align, Table};
 
@@ -113,6 +113,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
             Some(timed.figures.giga_updates_per_s())
         })
         .right("of limit", |timed| timed.of_limit())
+        .right("own limit", |timed| timed.of_own_limit())
         .right("registers", |timed| {
             let kernels = timed.figures.on_device.kernels.iter();
             let registers: Vec<String> = kernels
@@ -123,6 +124,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
     page.remark(OF_LIMIT);
+    page.remark(OWN_LIMIT);
 }
 
 /// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.

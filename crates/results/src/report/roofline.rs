@@ -6,7 +6,7 @@ use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
 use super::command::TABLE;
-use super::rows::{OF_LIMIT, Timed, timed};
+use super::rows::{OF_LIMIT, OWN_LIMIT, Timed, timed};
 use crate::document::{DeviceRecord, Results};
 use terminal::table::Table;
 
@@ -41,8 +41,10 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
                     bound.map_or("-", |bound| bound.by.name()).to_owned()
                 })
                 .right("of limit", |timed| timed.of_limit())
+                .right("own limit", |timed| timed.of_own_limit())
                 .add_to(page, |timed| &timed.heading);
             page.remark(OF_LIMIT);
+            page.remark(OWN_LIMIT);
             page.command(command);
         });
     }

@@ -11,6 +11,9 @@ use terminal::table::Tone;
 /// The meaning of a column of the tables.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
+/// The meaning of another.
+pub const OWN_LIMIT: &str = "\"own limit\": the least time that the multiprocessors need for the variant's own instructions, with all that it computes twice, by the measured time, and the unit that is busy longest: the path to L1 and shared memory, the schedulers (issue), or the lanes for f32 or f64.";
+
 #[derive(Debug, Clone)]
 pub struct Timed<'r> {
     /// Lab and case.
@@ -88,6 +91,16 @@ impl Timed<'_> {
         let (flops, bytes) = (work.flops as f64, work.bytes as f64);
         let has_point = self.figures.is_result() && flops > 0.0 && bytes > 0.0;
         has_point.then(|| (flops / bytes, flops / self.figures.run.median_s))
+    }
+
+    /// Share of the limit by its own instructions, and the unit that sets it: `62.2 % of L1`.
+    pub fn of_own_limit(&self) -> Option<String> {
+        let own = self.of.own_limit()?;
+        Some(format!(
+            "{} % of {}",
+            three(100.0 * own.share),
+            own.by.name()
+        ))
     }
 
     /// Share of the limit that binds it, of a result.

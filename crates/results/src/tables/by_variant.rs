@@ -28,7 +28,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> String {
     if lab.devices.len() > 1 {
         table = table.left("device", |line| line.of.row.device.clone());
     }
-    let spare = ["batched", "GB/s", "vs\nCPU", "of\nlimit"];
+    let spare = ["batched", "GB/s", "vs\nCPU", "own\nlimit", "of\nlimit"];
     render(table, &lines, has_cuda, look, &spare)
 }
 
@@ -37,7 +37,7 @@ pub fn with_peers(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Strin
     let rows = lab.rows().filter(|one| std::ptr::eq(one.case, case));
     let lines = lines(rows);
     let table = Table::new(&lines).left("device", |line| line.of.row.device.clone());
-    let spare = ["GB/s", "vs\nCPU", "batched", "of\nlimit"];
+    let spare = ["GB/s", "vs\nCPU", "batched", "own\nlimit", "of\nlimit"];
     render(table, &lines, false, look, &spare)
 }
 
@@ -113,7 +113,14 @@ fn render(
         .right("GB/s", |line| {
             Some(three(line.right()?.on_device.bytes_per_s? / 1e9))
         })
-        .right("of\nlimit", |line| Some(percent(line.of.bound()?.share)))
+        .right("of\nlimit", |line| Some(percent(line.of.bound()?.share)));
+    if lines.iter().any(|line| line.of.own_limit().is_some()) {
+        table = table.right("own\nlimit", |line| {
+            let own = line.of.own_limit()?;
+            Some(format!("{} {}", percent(own.share), own.by.name()))
+        });
+    }
+    table = table
         .right(&format!("vs\n{first}"), |line| {
             Some(line.of.vs_first()?.short())
         })

@@ -5,8 +5,11 @@ use lab::{LabCase, Variant};
 use units::count;
 
 use super::Bench;
+use crate::perf::own_limit::Launched;
 use crate::perf::timed_run::{About, Peer};
 use crate::register_cap::{RegisterCap, capped};
+use results::DeviceRecord;
+use select::devices::Named;
 
 /// The subject of a row: a variant as it is, a variant under a cap of registers, or a peer; on a
 /// case, and on a number of devices.
@@ -98,6 +101,18 @@ impl Bench<'_> {
             }));
         }
         contenders
+    }
+
+    /// The variants of ours as they are launched on a device.
+    pub(super) fn launched(&self, named: Named<'_>, record: &DeviceRecord) -> Vec<Launched> {
+        let contenders = self.contenders(named.device).into_iter();
+        let ours = contenders.filter(Contender::is_plain);
+        let launched = ours.map(|one| Launched {
+            device: named.name.to_string(),
+            variant: one.launched,
+            info: record.info.clone(),
+        });
+        launched.collect()
     }
 
     /// A variant in the shape that was found for this number of devices.

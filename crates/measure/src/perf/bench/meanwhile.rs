@@ -11,6 +11,7 @@ use select::memory_advice;
 use super::Bench;
 use super::computed::{CheckArg, Computed};
 use crate::perf::counters;
+use crate::perf::own_limit::{self, AllBusy, Launched};
 use crate::perf::room::host_has;
 use results::counted::Counted;
 
@@ -21,6 +22,14 @@ const LEFT_ALONE: usize = 2;
 /// Copies of the inputs that the host holds at most while the CPU computes and results are read.
 const COPIES: u64 = 4;
 
+/// The emulated device's counts.
+#[derive(Default)]
+pub struct Counts {
+    /// On a small case, for the reader.
+    pub counted: Option<Counted>,
+    pub busy: AllBusy,
+}
+
 /// The outputs that the CPU computed, if it computes any.
 type Outputs = Option<Result<Computed, CommandError>>;
 
@@ -28,21 +37,23 @@ type Outputs = Option<Result<Computed, CommandError>>;
 pub struct Meanwhile<'s> {
     outputs: OnceCell<Outputs>,
     arriving: Receiver<Outputs>,
-    counted: Counting<'s>,
+    counts: Counting<'s>,
 }
 
 enum Counting<'s> {
-    Running(ScopedJoinHandle<'s, Option<Counted>>),
-    Done(Option<Counted>),
+    Running(ScopedJoinHandle<'s, Counts>),
+    Done(Counts),
 }
 
 impl Bench<'_> {
     /// Begins with the CPU's work on all cores except some. Where there are few cores or little
     /// memory, it is done at once. Without `inputs` there is none. `known` are the case's outputs,
-    /// if the CPU was timed on it.
+    /// if the CPU was timed on it;
+    /// `launched` is counted.
     pub(super) fn meanwhile<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
+        launched: Vec<Launched>,
         inputs: Option<&'s NamedBuffers>,
         known: Option<NamedBuffers>,
     ) -> Meanwhile<'s> {
@@ -67,7 +78,14 @@ impl Bench<'_> {
             });
             // It has gone where the measurement was given up.
             let _ = outputs.send(computed);
-            inputs.and_then(|_| counters::count(variants, case))
+            let busy = |one: Launched| {
+                let busy = own_limit::busy(lab, case, inputs?, &one)?;
+                Some(((one.device, one.variant.name.clone()), busy))
+            };
+            Counts {
+                counted: inputs.and_then(|_| counters::count(variants, case)),
+                busy: launched.into_iter().filter_map(busy).collect(),
+            }
         })
     }
 }
@@ -76,11 +94,11 @@ impl Bench<'_> {
 fn begin<'s>(
     scope: &'s Scope<'s, '_>,
     threads: usize,
-    work: impl FnOnce(&Sender<Outputs>) -> Option<Counted> + Send + 's,
+    work: impl FnOnce(&Sender<Outputs>) -> Counts + Send + 's,
 ) -> Meanwhile<'s> {
     let pool = (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
     let (sender, arriving) = channel();
-    let counted = match pool {
+    let counts = match pool {
         Some(Ok(pool)) => {
             let work = move || pool.install(|| work(&sender));
             Counting::Running(scope.spawn(work))
@@ -91,7 +109,7 @@ fn begin<'s>(
     Meanwhile {
         outputs: OnceCell::new(),
         arriving,
-        counted,
+        counts,
     }
 }
 
@@ -114,15 +132,15 @@ impl Meanwhile<'_> {
     }
 
     /// The counts, once they are there, and the outputs, if they were asked for.
-    pub fn end(self) -> (Option<Counted>, Option<Computed>) {
-        let counted = match self.counted {
-            Counting::Done(counted) => counted,
+    pub fn end(self) -> (Counts, Option<Computed>) {
+        let counts = match self.counts {
+            Counting::Done(counts) => counts,
             Counting::Running(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         };
         (
-            counted,
+            counts,
             self.outputs.into_inner().flatten().and_then(Result::ok),
         )
     }
@@ -142,13 +160,13 @@ mod tests {
                     let is_own = std::thread::current().id() == own;
                     told.send((is_own, rayon::current_num_threads())).unwrap();
                     outputs.send(None).unwrap();
-                    None
+                    Counts::default()
                 });
                 assert!(meanwhile.computed().unwrap().is_none());
                 let (is_own, of_pool) = asked.recv().unwrap();
                 assert_eq!(is_own, threads == 0);
                 assert!(threads == 0 || of_pool == threads);
-                assert!(meanwhile.end().0.is_none());
+                assert!(meanwhile.end().0.counted.is_none());
             });
         }
     }
@@ -161,14 +179,14 @@ mod tests {
                 let lacking = CommandError::Environment("out of memory".to_owned());
                 outputs.send(Some(Err(lacking))).unwrap();
                 waiting.recv().unwrap();
-                None
+                Counts::default()
             });
             for _ in 0..2 {
                 let error = meanwhile.computed().err().unwrap();
                 assert_eq!(error, CommandError::Environment("out of memory".to_owned()));
             }
             go_on.send(()).unwrap();
-            assert!(meanwhile.end().0.is_none());
+            assert!(meanwhile.end().0.counted.is_none());
         });
     }
 

@@ -18,6 +18,7 @@ use device::{DeviceKind, Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
 
 use super::counters;
+use super::own_limit::{self, Launched};
 use super::reporters::{Event, Reporters};
 use super::settings::Settings;
 use super::stopwatch::Stopwatch;
@@ -154,8 +155,15 @@ impl Bench<'_> {
         let of_cpu = on.references.map_or(&[][..], |known| &known.rows);
         let known = on.references.filter(|known| known.case == results.case);
         let outputs = known.map(|known| known.outputs.clone());
+        let timed = on.places().filter(Place::has_times);
+        let launched: Vec<Launched> = match inputs {
+            Some(_) => timed
+                .flat_map(|place| self.launched(place.named, place.record))
+                .collect(),
+            None => Vec::new(),
+        };
         let counted = thread::scope(|scope| {
-            let meanwhile = self.meanwhile(scope, inputs, outputs);
+            let meanwhile = self.meanwhile(scope, launched, inputs, outputs);
             for place in on.places() {
                 // The counters of several devices are slow to read.
                 let recorder = inputs.and_then(|_| place.watch.record());
@@ -173,9 +181,12 @@ impl Bench<'_> {
                 }));
                 reporters.tell(Event::Measured(results.clone()))?;
             }
-            let (counted, computed) = stopwatch.time(Phase::Waiting, || meanwhile.end());
+            let (counts, computed) = stopwatch.time(Phase::Waiting, || meanwhile.end());
             stopwatch.time(Phase::Freeing, || computed.map(Computed::free));
-            Ok::<_, CommandError>(counted)
+            for row in &mut results.rows {
+                own_limit::add(row, &counts.busy);
+            }
+            Ok::<_, CommandError>(counts.counted)
         })?;
         stopwatch.time(Phase::Freeing, || made.map(free));
         Ok(counted)

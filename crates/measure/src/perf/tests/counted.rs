@@ -1,6 +1,11 @@
 //! Kernels in the tables: beside times, and where there is no GPU to time them on.
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::perf::own_limit::{self, Busy};
+use results::Row;
+use results::bound::{OwnLimit, Unit};
 
 #[test]
 fn without_a_gpu_instructions_and_sectors_are_counted() {
@@ -42,6 +47,11 @@ fn tables_of_kernels_fit() {
         figures.run.median_s = 70.12e-6;
         figures.work.updates_per_s = 240e9;
         figures.on_device.bytes_per_s = Some(2.88e12);
+        figures.on_device.own_limit = Some(OwnLimit {
+            by: Unit::Issue,
+            run_s: 60e-6,
+            share: 0.856,
+        });
         figures.compared.vs_cpu = Some(results::Ratio {
             estimate: 4321.0,
             interval: Some([4000.0, 4600.0]),
@@ -56,6 +66,27 @@ fn tables_of_kernels_fit() {
     let text = results::tables::last_lab(&results, true, Look::PLAIN);
     let is_narrow = |line: &str| line.chars().count() <= WIDTH;
     assert!(text.lines().all(is_narrow), "{text}");
+    assert!(text.contains(" 86% issue "), "{text}");
+}
+
+#[test]
+fn the_own_limit_is_that_of_the_shape_which_was_launched() {
+    let mut results = small("naive,twofold").results.unwrap();
+    let rows = &mut results.cases[0].rows;
+    rows[1].shape = Some("wide".to_owned());
+    let name = |variant: &str| (rows[1].device.clone(), variant.to_owned());
+    let busy = |busy_s| Busy([busy_s, 0.0, 0.0, 0.0]);
+    let all = BTreeMap::from([
+        (name("twofold"), busy(1e-3)),
+        (name("twofold@wide"), busy(2e-3)),
+    ]);
+    for row in rows.iter_mut() {
+        own_limit::add(row, &all);
+    }
+    let own = |row: &Row| row.figures().unwrap().on_device.own_limit;
+    assert_eq!(own(&rows[0]), None);
+    // Of a run of 5 ms.
+    assert_eq!(own(&rows[1]).unwrap().share, 0.4);
 }
 
 #[test]
