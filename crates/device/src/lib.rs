@@ -104,7 +104,7 @@ pub use check::{CheckError, Mismatch};
 pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::replayed::{Replay, WrongValue};
 pub use emulated_device::stores::Stored;
-pub use emulated_device::{EmulatedDevice, write_printed_by};
+pub use emulated_device::{EmulatedDevice, Sampling, write_printed_by};
 pub use error::Error;
 pub use generations::Needs;
 pub use info::{

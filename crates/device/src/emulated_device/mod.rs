@@ -54,8 +54,18 @@ pub struct EmulatedDevice {
     /// The text that kernels have printed, where it is kept.
     printed: Option<Mutex<Printed>>,
     replays: Replays,
-    /// Kernels whose launches are never sampled.
-    whole: BTreeSet<String>,
+    /// What runs of a plan's commands where launches are sampled.
+    sampling: Sampling,
+}
+
+/// What runs in full although launches are sampled ([`Options::most_blocks`]), and what does not
+/// run at all.
+#[derive(Debug, Clone, Default)]
+pub struct Sampling {
+    /// Kernels of which all blocks run: those that prepare what decides the way of others.
+    pub whole: BTreeSet<String>,
+    /// The most bytes of a copy between buffers, if any are too many.
+    pub copied_bytes: Option<u64>,
 }
 
 impl std::fmt::Debug for EmulatedDevice {
@@ -83,14 +93,13 @@ impl EmulatedDevice {
             has_peer_access: true,
             printed: None,
             replays: Replays::default(),
-            whole: BTreeSet::new(),
+            sampling: Sampling::default(),
         }
     }
 
-    /// Runs all blocks of these kernels, whatever [`Options::most_blocks`] says: those that prepare
-    /// what decides the way of others.
-    pub fn with_whole(mut self, kernels: BTreeSet<String>) -> EmulatedDevice {
-        self.whole = kernels;
+    /// Says more of a sample than [`Options::most_blocks`].
+    pub fn with_sampling(mut self, sampling: Sampling) -> EmulatedDevice {
+        self.sampling = sampling;
         self
     }
 

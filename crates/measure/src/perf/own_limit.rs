@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device::{
     Device, DeviceInfo, EmulatedDevice, InstructionClass, InstructionCounts, KernelReport,
-    NamedBuffers, Options, Sanitize, run,
+    NamedBuffers, Options, Sampling, Sanitize,
 };
 use lab::occupancy::Gpu;
 use lab::{Lab, LabCase, SHAPE, Variant, target};
@@ -24,8 +24,13 @@ use crate::perf::room::host_has;
 /// 382 the times of wave3d's units differ by 2 % from those with all.
 const BLOCKS: u64 = 16;
 
-/// Timesteps that are counted: whole launches, of one to four and of six timesteps.
-const STEPS: u32 = 12;
+/// The most timesteps that are counted: passes of all kernels are shorter.
+const MAX_STEPS: u32 = 48;
+
+/// The largest inputs that are written, and copies that are made: of tables and walls, by which
+/// kernels decide what to do. Larger ones are fields, whose values decide nothing; of their memory
+/// only as much is touched as a sample reads.
+const WRITTEN_BYTES: u64 = 64 << 20;
 
 /// Warp instructions of a block, after which its launch is given up. Blocks of the labs have up to
 /// four millions.
@@ -88,15 +93,34 @@ pub fn busy(
     Launched { variant, info, .. }: &Launched,
 ) -> Option<Busy> {
     let units = Units::of(info)?;
-    let part = case.part(0, STEPS);
-    let part = part.as_deref().unwrap_or(case);
-    let of_sample = units.count(variant, case, part, inputs, Some(BLOCKS));
+    let plan_of = |case: &dyn LabCase| variant.record_for(case, target(info, 1)).ok();
+    let whole = plan_of(case)?;
+    // The first one that launches all kernels of the whole.
+    let lacks = |part: &Plan| {
+        let of_part = part.kernels();
+        let of_whole = whole.kernels().iter();
+        of_whole.filter(|kernel| !of_part.contains(kernel)).count()
+    };
+    let parts = (1..=MAX_STEPS).filter_map(|steps| plan_of(case.part(0, steps)?.as_ref()));
+    let mut fewest: Option<(usize, Plan)> = None;
+    for part in parts {
+        let lacking = lacks(&part);
+        if fewest.as_ref().is_none_or(|(fewest, _)| lacking < *fewest) {
+            fewest = Some((lacking, part));
+        }
+        if lacking == 0 {
+            break;
+        }
+    }
+    let part = fewest.as_ref().map_or(&whole, |(_, part)| part);
+    let count = |plan: &Plan, most| units.count(variant, [&whole, plan], inputs, most);
     // Blocks that wait for each other run together or not at all: all of them, where that takes
     // seconds.
-    let cycles = of_sample.or_else(|| {
+    let cycles = count(part, Some(BLOCKS)).or_else(|| {
         let shorter = lab::counted_instead(lab, case)?;
         let shorter = Some(shorter.as_ref()).filter(|shorter| is_as_large(*shorter, case))?;
-        units.count(variant, case, shorter, inputs, None)
+        let plan = plan_of(shorter).filter(|plan| lacks(plan) == 0)?;
+        count(&plan, None)
     })?;
     Some(Busy(cycles.map(|cycles| cycles / units.clock_hz)))
 }
@@ -128,23 +152,19 @@ impl Units<'_> {
         })
     }
 
-    /// Cycles for which each unit is busy in a run of the case, by its launches in a part of it, of
-    /// which at most these many blocks each are executed.
+    /// Cycles for which each unit is busy in a run of the whole plan, by the launches of a part of
+    /// it, of which at most these many blocks each are executed.
     fn count(
         &self,
         launched: &Variant,
-        case: &dyn LabCase,
-        part: &dyn LabCase,
+        [whole, part]: [&Plan; 2],
         inputs: &NamedBuffers,
         most_blocks: Option<u64>,
     ) -> Option<[f64; 4]> {
-        let record = |of| launched.record_for(of, target(self.info, 1)).ok();
-        let (whole, plan) = (record(case)?, record(part)?);
-        if plan.devices() > 1 || !host_has(plan.memory_bytes().ok()?) {
+        if part.devices() > 1 || !host_has(part.memory_bytes().ok()?) {
             return None;
         }
-        let launches = Launches::of(&plan, self.multiprocessors);
-        let all = Launches::of(&whole, self.multiprocessors);
+        let [all, launches] = [whole, part].map(|plan| Launches::of(plan, self.multiprocessors));
         let device = EmulatedDevice::new(Options {
             sanitize: Sanitize::NONE,
             fuel: FUEL,
@@ -153,10 +173,17 @@ impl Units<'_> {
         });
         let device = device
             .with_capability(self.capability)
-            .with_whole(launches.preparing())
+            .with_sampling(Sampling {
+                whole: all.preparing(),
+                copied_bytes: Some(WRITTEN_BYTES),
+            })
             .keeping_printed();
-        let mut session = device.prepare(&launched.module, &plan).ok()?;
-        run::reset(session.as_mut(), &plan, inputs).ok()?;
+        let mut session = device.prepare(&launched.module, part).ok()?;
+        for (name, input) in inputs {
+            if input.bytes().len() as u64 <= WRITTEN_BYTES {
+                session.write(part.find_buffer(name).ok()?, input).ok()?;
+            }
+        }
         session.run().ok()?;
         let text = launched.module.for_device(self.capability).ptx();
         let lines: Vec<&str> = text.lines().collect();
@@ -338,12 +365,11 @@ mod tests {
         let variant = lab::find_variant(&host::wave3d::LAB.variants, "fast").unwrap();
         let info = h200();
         let units = Units::of(&info).unwrap();
-        let inputs = case.inputs().unwrap();
-        let count = |most| {
-            units
-                .count(variant, case.as_ref(), case.as_ref(), &inputs, most)
-                .unwrap()
-        };
+        let (inputs, plan) = (
+            case.inputs().unwrap(),
+            variant.record(case.as_ref()).unwrap(),
+        );
+        let count = |most| units.count(variant, [&plan, &plan], &inputs, most).unwrap();
         for (of_some, of_all) in count(Some(BLOCKS)).into_iter().zip(count(None)) {
             assert!(
                 (of_some - of_all).abs() <= 0.05 * of_all,

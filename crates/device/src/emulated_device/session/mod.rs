@@ -203,7 +203,7 @@ impl<'d> EmulatedSession<'d> {
                     cluster: first.config.cluster,
                 };
                 let kernel = first.kernel;
-                let is_whole = self.device.whole.contains(kernel);
+                let is_whole = self.device.sampling.whole.contains(kernel);
                 let options = self.machine.options().clone();
                 if is_whole {
                     self.machine.set_options(Options {
@@ -243,6 +243,10 @@ impl<'d> EmulatedSession<'d> {
             }
             Command::Copy(copy) => {
                 let size = self.plan.buffers()[copy.src.index()].element.size() as u64;
+                let most = self.device.sampling.copied_bytes;
+                if most.is_some_and(|most| copy.len * size > most) {
+                    return Ok(());
+                }
                 let src = self.addresses[copy.src.index()] + copy.src_start * size;
                 let dst = self.addresses[copy.dst.index()] + copy.dst_start * size;
                 self.machine
