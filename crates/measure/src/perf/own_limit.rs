@@ -93,7 +93,7 @@ pub fn busy(
     Launched { variant, info, .. }: &Launched,
 ) -> Option<Busy> {
     let units = Units::of(info)?;
-    let plan_of = |case: &dyn LabCase| variant.record_for(case, target(info, 1)).ok();
+    let plan_of = |of: &dyn LabCase| variant.record_for(of, target(info, 1)).ok();
     let whole = plan_of(case)?;
     // The first one that launches all kernels of the whole.
     let lacks = |part: &Plan| {
@@ -132,19 +132,17 @@ fn is_as_large(one: &dyn LabCase, other: &dyn LabCase) -> bool {
 }
 
 /// The work of a device's multiprocessors in a cycle.
-struct Units<'i> {
-    info: &'i DeviceInfo,
+struct Units {
     capability: (u32, u32),
     gpu: Gpu,
     multiprocessors: u64,
     clock_hz: f64,
 }
 
-impl Units<'_> {
-    fn of(info: &DeviceInfo) -> Option<Units<'_>> {
+impl Units {
+    fn of(info: &DeviceInfo) -> Option<Units> {
         let capability = info.compute_capability?;
         Some(Units {
-            info,
             capability,
             gpu: *Gpu::newest_for(capability)?,
             multiprocessors: info.multiprocessors?.max(1).into(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use stats::Summary;
 use units::{count, three};
 
-use super::by_variant::FIRST_WIDTH;
+use super::by_variant::{FIRST_WIDTH, percent};
 use super::lab_results::{LabResults, is_variant};
+use crate::bound::Unit;
 use crate::document::{CaseResults, CheckedSteps, Clock, Conditions, Figures, Outcome, Row};
 use crate::ratios::{RowView, is_cpu};
 use terminal::look::Look;
@@ -34,7 +35,11 @@ pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>, look: Look) -> Option
     }));
     notes.extend(vs_cpu);
     if is_fine {
-        notes.extend(limits(lab));
+        let told: Vec<String> = [limits(lab), own_limits(lab)]
+            .into_iter()
+            .flatten()
+            .collect();
+        notes.extend((!told.is_empty()).then(|| told.join("; ")));
         notes.extend(say("slow local memory", spills));
         notes.extend(say("uncertain", doubt));
     }
@@ -146,14 +151,37 @@ fn checked(lab: &LabResults<'_>) -> Option<String> {
     ))
 }
 
-/// Which limit binds which variants; of several sizes, each one's best variant.
+/// The variants whose limits are told; of several sizes, each one's best variant.
+fn limited<'c>(lab: &LabResults<'c>) -> impl Iterator<Item = RowView<'c>> {
+    let of_fastest = lab.cases.len() > 1 && lab.rows().any(|one| one.row.is_fastest());
+    lab.rows()
+        .filter(move |one| is_variant(one.row) && (!of_fastest || one.row.is_fastest()))
+}
+
+/// By how much the units of multiprocessors limit them: `own limit: L1, 52% to 70%`.
+fn own_limits(lab: &LabResults<'_>) -> Option<String> {
+    let mut shares: BTreeMap<Unit, (f64, f64)> = BTreeMap::new();
+    for own in limited(lab).filter_map(|one| one.own_limit()) {
+        let (least, most) = shares.entry(own.by).or_insert((own.share, own.share));
+        (*least, *most) = (least.min(own.share), most.max(own.share));
+    }
+    let told = shares.iter().map(|(unit, (least, most))| {
+        let (least, most) = (percent(*least), percent(*most));
+        let to = if least == most {
+            most
+        } else {
+            format!("{least} to {most}")
+        };
+        format!("{}, {to}", unit.name())
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("own limit: {}", told.join("; ")))
+}
+
+/// Which limit binds which variants.
 fn limits(lab: &LabResults<'_>) -> Option<String> {
     let several = lab.cases.len() > 1;
-    let of_fastest = several && lab.rows().any(|one| one.row.is_fastest());
-    let rows = lab
-        .rows()
-        .filter(|one| is_variant(one.row) && (!of_fastest || one.row.is_fastest()));
-    let bound = rows.filter_map(|one| {
+    let bound = limited(lab).filter_map(|one| {
         let name = if several {
             lab.differing(one.case)?.first()?.to_owned()
         } else {
