@@ -45,4 +45,5 @@ def main():
         subprocess.run([*shot, f"--screenshot={picture}", f"file://{page}"], check=True, stderr=subprocess.DEVNULL)
 
 
-main()
+if __name__ == "__main__":
+    main()
