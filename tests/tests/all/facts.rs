@@ -130,7 +130,7 @@ fn the_race_of_the_page_is_where_it_says() {
 #[test]
 fn the_line_that_the_readme_deletes_is_a_barrier() {
     let readme = read("README.md");
-    let (_, rest) = readme.split_once("sed ").unwrap();
+    let (_, rest) = readme.split_once("\n    sed ").unwrap();
     let line: usize = rest.split('d').next().unwrap().parse().unwrap();
     let kernels = read("kernels-gpu/solutions/wave2d/shmem/kernels.rs");
     let deleted = kernels.lines().nth(line - 1).unwrap();

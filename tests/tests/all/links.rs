@@ -36,8 +36,8 @@ fn targets(text: &str, folders: &[String]) -> (Vec<String>, Vec<String>) {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let file = dest_url.split('#').next().unwrap_or_default();
                 // Pages beside the repository, wherever that is published: the README's badge, the
-                // files of releases, the book.
-                let beside = ["actions/", "releases/", "deployments/"];
+                // files of releases, the book, what people report.
+                let beside = ["actions/", "releases/", "deployments/", "issues"];
                 let is_beside = beside.iter().any(|page| {
                     file.rsplit_once("../../").is_some_and(|(up, to)| {
                         up.split("../").all(str::is_empty) && to.starts_with(page)
