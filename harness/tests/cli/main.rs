@@ -37,4 +37,6 @@ mod shards;
 #[cfg(unix)]
 mod signals;
 #[cfg(target_os = "linux")]
+mod tile;
+#[cfg(target_os = "linux")]
 mod watch;
