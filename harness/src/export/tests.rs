@@ -227,7 +227,12 @@ fn each_question_of_a_handout_has_its_command_or_answer() {
         }
         for step in handout.split("\n### ").skip(1) {
             let asks = step.contains('?');
-            let answers = ["harness ", "**Check", "<summary>Answer", "<summary>Hint"];
+            let answers = [
+                "harness ",
+                "<summary>Check",
+                "<summary>Answer",
+                "<summary>Hint",
+            ];
             if asks && !answers.iter().any(|answer| step.contains(answer)) {
                 let title = step.lines().next().unwrap_or_default();
                 wrong.push(format!("{}: {title}: no answer", file.display()));

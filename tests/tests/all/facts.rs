@@ -11,14 +11,14 @@ fn read(name: &str) -> String {
 }
 
 /// Each step of a handout says how a reader finds out whether the answer is right: by a command, by
-/// a grade, by a number to check against, or by a table of measured values. Later steps have a
+/// a grade, by a number or an answer to check against, or by a table. Later steps have a
 /// hint.
 #[test]
 fn every_step_of_a_handout_can_be_checked() {
     let checks = [
         "harness ",
-        "**Check",
         "<summary>Check",
+        "<summary>Answer",
         "rade again",
         "rade\nagain",
         "pass now",
@@ -51,6 +51,23 @@ fn every_step_of_a_handout_can_be_checked() {
         }
     }
     assert!(steps > 60, "{steps}");
+}
+
+/// A check that is open is read together with the prediction that it checks.
+#[test]
+fn the_checks_of_a_handout_are_folded() {
+    for lab in host::labs()
+        .iter()
+        .map(|lab| lab.name)
+        .chain(["several-gpus"])
+    {
+        let page = read(&format!("labs/{lab}/README.md"));
+        let mut bold = page.split("**Check").skip(1);
+        let open = bold.find(|rest| !rest.starts_with("point"));
+        assert_eq!(open, None, "labs/{lab}: fold this check");
+        let folded = page.matches("<details><summary>Check</summary>").count();
+        assert!(folded > 2, "labs/{lab}: {folded} checks");
+    }
 }
 
 /// A path that a starter's TODO names begins with what the starter's code has: a module or a type
