@@ -133,7 +133,7 @@ pub(crate) enum AfterFault {
 pub(crate) enum Check {
     /// Data races.
     Races,
-    /// Reads of what nothing has written or set.
+    /// Reads of uninitialised memory or registers.
     Unset,
     /// Barriers that a part of the block reaches.
     Barriers,

@@ -284,9 +284,9 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "chase",
-        title: "6. Latency: loads under way",
+        title: "6. Latency: loads in flight",
         page: "six-figures.html#6-latency-how-much-must-be-under-way",
-        words: "Eight loads per thread. In one chain each needs the one before; of four chains, four are under way before the first value is used. Step along the accesses to see it.",
+        words: "Eight loads per thread. In one chain each needs the one before; of four chains, four are in flight before the first value is used. Step along the accesses to see it.",
         source: source!("chase"),
         switches: &[
             Switch {

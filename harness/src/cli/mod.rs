@@ -22,7 +22,7 @@ pub fn main() -> ExitCode {
     program::main(|out| Cli::read()?.run(out))
 }
 
-/// Tests, times and shows the labs.
+/// Write, check, time and grade GPU kernels, with or without a GPU.
 #[derive(Debug, Parser)]
 #[command(name = "harness", version, after_help = exit::codes::HELP, max_term_width = 100)]
 pub struct Cli {

@@ -50,7 +50,7 @@ pub struct ReportArgs {
     /// Write a picture of each wrong field into this new folder
     #[arg(long, value_name = "DIR")]
     pub heat_maps: Option<OutputPath>,
-    /// Show the points and what went wrong first, no more
+    /// Show only the points and the first failure
     #[arg(long)]
     pub brief: bool,
     /// Show what the emulated device counted in each case: instructions, sectors, bank conflicts,

@@ -84,7 +84,7 @@ fn about(failing: &Failure) -> &'static str {
             }
         },
         Kind::Barrier => {
-            "let every thread of the block reach this barrier: no `return` before it, and no branch around it that only some take"
+            "let every thread of the block that goes on reach this barrier: no branch around it that only some of them take"
         }
         Kind::KernelFault => {
             "ask in this line which index or value can be out of range, for the thread that is named, and test it first"

@@ -36,7 +36,7 @@ pub struct OccupancyArgs {
     /// Instructions of warps that a multiprocessor is to issue in each cycle, 4 at most
     #[arg(long, value_name = "RATE", value_parser = rate, requires = "latency_cycles")]
     throughput: Option<f64>,
-    /// How many of them a warp has under way at once
+    /// How many of them a warp has in flight at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "latency_cycles")]
     independent: u32,
 }

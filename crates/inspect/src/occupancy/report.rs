@@ -15,7 +15,7 @@ pub struct Latency {
     pub cycles: f64,
     /// How many are to be issued in a cycle.
     pub throughput: f64,
-    /// How many a warp has under way.
+    /// How many a warp has in flight.
     pub independent: u32,
 }
 
@@ -166,7 +166,7 @@ impl Report {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Little's law: what must be under way at once is latency times throughput.
+    /// Little's law: what must be in flight at once is latency times throughput.
     fn hiding(&self, latency: &Latency, look: Look) -> String {
         let Report { gpu, held, .. } = self;
         let Latency {
@@ -180,12 +180,12 @@ impl Report {
             format!("the {} that a multiprocessor holds are enough", held.warps)
         } else if warps <= gpu.warps {
             format!(
-                "it holds {}: too few, so raise the occupancy, or let a warp have more under way",
+                "it holds {}: too few, so raise the occupancy, or let a warp have more in flight",
                 held.warps
             )
         } else {
             format!(
-                "more than the {} of any occupancy: let a warp have {} or more under way (--independent)",
+                "more than the {} of any occupancy: let a warp have {} or more in flight (--independent)",
                 gpu.warps,
                 (needed / f64::from(gpu.warps)).ceil()
             )

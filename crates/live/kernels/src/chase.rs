@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 /// Follows an index through `next`, eight times. With `chains` 4, each
-/// thread follows four indices twice: as many loads, four of them under way
+/// thread follows four indices twice: as many loads, four of them in flight
 /// at once.
 ///
 /// # Safety

@@ -177,8 +177,8 @@ Without a GPU, for each variant, counted by the emulated device on the case with
   sectors        pieces of 32 bytes that warps touch, for each update
 
 All labs take half a minute. With --large they take two and a half minutes on an H100 with 16
-cores, of that wave3d three quarters of a minute. --quick takes seconds; --peers twice as long;
---check full as long as the CPU needs, which is minutes for one large size.
+cores, 45 s of which are wave3d's. --quick takes seconds, --peers twice as long, and --check full
+as long as the CPU needs, which is minutes for one large size.
 
 --json=FILE has what is finished at every moment; Ctrl-C and SIGTERM leave it in --html too.
 docs/measure/method.md has the method.";

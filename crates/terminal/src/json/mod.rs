@@ -20,8 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The flag.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JsonArg {
-    /// Write the report as JSON, to FILE beside the usual report, or to standard output in its
-    /// place
+    /// Also write the report as JSON to FILE; without FILE, print JSON instead of the usual report
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<OutputPath>>,
 }
