@@ -659,7 +659,7 @@ def boxes():
     f.label(left + w - s / 2, top + h / 2, "right", 12)
     f.label(left + w / 2, top + s / 2, "front", 12)
     f.label(left + w / 2, top + h - s / 2, "back", 12)
-    f.text(left, top + h + 24, "top and bottom (y) are before and behind this slice", 13, soft=True)
+    f.text(left, top + h + 24, "the two boxes across y are before and behind this slice", 13, soft=True)
     x0 = 400
     f.text(x0, 70, "inside: u, v and vp", 14, bold=True)
     f.text(x0, 92, "one launch, 41 operations per point")
