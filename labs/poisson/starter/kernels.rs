@@ -19,7 +19,7 @@ use kernels_gpu::poisson::update::{self, Neighbours};
 ///
 /// Launched with at least one thread for each point: x, y and z along x, y and z.
 ///
-/// - `u`: the last field, which this launch only reads.
+/// - `u`: the current field, which this launch only reads.
 /// - `u_next`: the field to compute. It is a raw pointer, because the kernel writes it.
 /// - `n`: points along each axis, walls included; `grid.index` gives a point's element.
 ///

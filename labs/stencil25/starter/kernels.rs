@@ -22,8 +22,8 @@ use kernels_gpu::stencil25::update::{self, Pairs};
 /// Launched with at least one thread for each point: z along x (the threads of a warp are
 /// neighbours along z), y along y, x along z.
 ///
-/// - `u`: the last field, which this launch only reads.
-/// - `v`: the second-last field on entry, the next one on return. It is a raw pointer, because the
+/// - `u`: the current field, which this launch only reads.
+/// - `v`: the previous field on entry, the next one on return. It is a raw pointer, because the
 ///   kernel writes it.
 /// - `vp`: velocity^2 dt^2.
 /// - `task`: the arrays' layout, the box of points, the coefficients, and the element of the

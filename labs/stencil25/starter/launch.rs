@@ -14,7 +14,7 @@ pub struct Submission;
 impl Solution for Submission {
     /// Records the whole computation: `problem.steps` timesteps.
     ///
-    /// Before the plan runs, `buffers.u` holds the last field, `buffers.v` the second-last, and
+    /// Before the plan runs, `buffers.u` holds the current field, `buffers.v` the previous one, and
     /// `buffers.phi` the shell's; `vp` and `eta` stay as they are. The returned `Outputs` name the
     /// buffers that hold the three fields afterwards, which may be any buffers of the plan.
     fn record(

@@ -19,9 +19,9 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 ///
 /// Launched with at least one thread for each cell: x along x, y along y.
 ///
-/// - `u0`: the second-last field on entry, the next one on return. It is a raw pointer, because the
+/// - `u0`: the previous field on entry, the next one on return. It is a raw pointer, because the
 ///   kernel writes it.
-/// - `u1`: the last field, which this launch only reads. It is a slice, so that the loads may go
+/// - `u1`: the current field, which this launch only reads. It is a slice, so that the loads may go
 ///   through the read-only cache.
 /// - `n_x`, `n_y`: cells along x and y; cell (x, y) is element y * n_x + x.
 /// - `scene`, `k`, `t`: the scene's number, (c dt/dx)^2, and the number of this timestep.

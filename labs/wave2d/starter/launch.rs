@@ -14,7 +14,7 @@ impl Solution for Submission {
     /// Records the whole computation: `problem.steps` timesteps, numbered from
     /// `problem.first_step`.
     ///
-    /// Before the plan runs, `buffers.u0` holds the second-last field and `buffers.u1` the last.
+    /// Before the plan runs, `buffers.u0` is the previous field, and `buffers.u1` the current one.
     /// The returned `Outputs` name the buffers that hold these two afterwards, which may be any two
     /// buffers of the plan.
     fn record(
@@ -30,8 +30,8 @@ impl Solution for Submission {
         let config = LaunchConfig::covering((n_x, n_y), (32, 8))?;
 
         // TODO 2: this is the first timestep. Record all of them, each with its own number. After
-        // each the two buffers change names: the last field becomes the second-last, and the buffer
-        // of the old second-last holds the newest.
+        // each the two buffers swap names: the current field becomes the previous, and the buffer
+        // of the old previous field holds the newest.
         plan.launch(
             "wave2d_step",
             config,

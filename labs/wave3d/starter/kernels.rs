@@ -21,9 +21,9 @@ use kernels_gpu::wave3d::update::{self, Neighbours, Scheme};
 /// Launched with at least one thread for each site: k along x (the threads of a warp are neighbours
 /// along k), j along y, i along z.
 ///
-/// - `u_prev`: the second-last field on entry, the next one on return. It is a raw pointer, because
+/// - `u_prev`: the previous field on entry, the next one on return. It is a raw pointer, because
 ///   the kernel writes it.
-/// - `u`: the last field, which this launch only reads.
+/// - `u`: the current field, which this launch only reads.
 /// - `c2`: the speed squared, by k. `d`: the damping, by column (i, j).
 /// - `n_x`, `n_y`, `n_z`: sites along x, y and z; site (i, j, k) is element (i * n_y + j) * n_z +
 ///   k.

@@ -13,7 +13,7 @@ pub struct Submission;
 impl Solution for Submission {
     /// Records the whole computation: `problem.steps` timesteps.
     ///
-    /// Before the plan runs, `buffers.u_prev` holds the second-last field and `buffers.u` the last;
+    /// Before the plan runs, `buffers.u_prev` is the previous field, `buffers.u` the current one;
     /// `c2` and `d` are tables that stay as they are. The returned `Outputs` name the buffers that
     /// hold the two fields afterwards, which may be any two buffers of the plan.
     fn record(
@@ -31,8 +31,8 @@ impl Solution for Submission {
 
         // TODO 4: this is the first timestep. Record all of them, each with its own value of the
         // source: `problem.source_values` has one for each. After each timestep the two buffers
-        // change names: the last field becomes the second-last, and the buffer of the old
-        // second-last holds the newest.
+        // change names: the current field becomes the previous one, and the buffer of the old
+        // previous one holds the newest.
         plan.launch(
             "wave3d_step",
             config,
