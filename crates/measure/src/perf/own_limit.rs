@@ -13,7 +13,7 @@ use device::{
     NamedBuffers, Options, Sampling, Sanitize,
 };
 use lab::occupancy::Gpu;
-use lab::{Lab, LabCase, SHAPE, Variant, target};
+use lab::{LabCase, SHAPE, Variant, target};
 use plan::{Command, Plan};
 use results::Row;
 use results::bound::{OwnLimit, Unit};
@@ -24,8 +24,11 @@ use crate::perf::room::host_has;
 /// 382 the times of wave3d's units differ by 2 % from those with all.
 const BLOCKS: u64 = 16;
 
-/// The most timesteps that are counted: passes of all kernels are shorter.
+/// The most timesteps of a launch that is counted as a whole.
 const MAX_STEPS: u32 = 48;
+
+/// Timesteps of launches that loop over them.
+const FEW_STEPS: u32 = 2;
 
 /// The largest inputs that are written, and copies that are made: of tables and walls, by which
 /// kernels decide what to do. Larger ones are fields, whose values decide nothing; of their memory
@@ -87,7 +90,6 @@ pub fn add(row: &mut Row, busy: &AllBusy) {
 /// are the case's. `None` where the device's units are unknown, and where the blocks of a large
 /// case wait for each other, since some of them say nothing of all.
 pub fn busy(
-    lab: &Lab,
     case: &dyn LabCase,
     inputs: &NamedBuffers,
     Launched { variant, info, .. }: &Launched,
@@ -95,40 +97,45 @@ pub fn busy(
     let units = Units::of(info)?;
     let plan_of = |of: &dyn LabCase| variant.record_for(of, target(info, 1)).ok();
     let whole = plan_of(case)?;
-    // The first one that launches all kernels of the whole.
     let lacks = |part: &Plan| {
         let of_part = part.kernels();
         let of_whole = whole.kernels().iter();
         of_whole.filter(|kernel| !of_part.contains(kernel)).count()
     };
-    let parts = (1..=MAX_STEPS).filter_map(|steps| plan_of(case.part(0, steps)?.as_ref()));
+    let part_of = |steps: u32| Some((steps, plan_of(case.part(0, steps)?.as_ref())?));
+    let Some(of) = case.timesteps() else {
+        return units.busy(units.count(variant, [&whole; 2], inputs)?);
+    };
+    let of_launch = of.div_ceil(launches(&whole).max(1));
+    if of_launch > MAX_STEPS.into() {
+        // Its launches loop over the timesteps. What more of them add, each adds.
+        let [one, two] = [FEW_STEPS, 2 * FEW_STEPS].map(|steps| {
+            let (_, plan) = part_of(steps)?;
+            units.count(variant, [&plan; 2], inputs)
+        });
+        let (one, two) = (one?, two?);
+        let rounds = of as f64 / f64::from(FEW_STEPS);
+        return units.busy([0, 1, 2, 3].map(|unit| rounds * (two[unit] - one[unit]).max(0.0)));
+    }
+    // The first one that launches all kernels of the whole, or else most of them.
     let mut fewest: Option<(usize, Plan)> = None;
-    for part in parts {
-        let lacking = lacks(&part);
+    for (_, plan) in (of_launch as u32..=MAX_STEPS).filter_map(part_of) {
+        let lacking = lacks(&plan);
         if fewest.as_ref().is_none_or(|(fewest, _)| lacking < *fewest) {
-            fewest = Some((lacking, part));
+            fewest = Some((lacking, plan));
         }
         if lacking == 0 {
             break;
         }
     }
-    let part = fewest.as_ref().map_or(&whole, |(_, part)| part);
-    let count = |plan: &Plan, most| units.count(variant, [&whole, plan], inputs, most);
-    // Blocks that wait for each other run together or not at all: all of them, where that takes
-    // seconds.
-    let cycles = count(part, Some(BLOCKS)).or_else(|| {
-        let shorter = lab::counted_instead(lab, case)?;
-        let shorter = Some(shorter.as_ref()).filter(|shorter| is_as_large(*shorter, case))?;
-        let plan = plan_of(shorter).filter(|plan| lacks(plan) == 0)?;
-        count(&plan, None)
-    })?;
-    Some(Busy(cycles.map(|cycles| cycles / units.clock_hz)))
+    let part = fewest.as_ref().map_or(&whole, |(_, plan)| plan);
+    units.busy(units.count(variant, [&whole, part], inputs)?)
 }
 
-/// Whether a timestep of one case is as much work as one of the other.
-fn is_as_large(one: &dyn LabCase, other: &dyn LabCase) -> bool {
-    let of_step = |case: &dyn LabCase| case.work().updates / case.timesteps().unwrap_or(1).max(1);
-    of_step(one) == of_step(other)
+/// All launches of a plan.
+fn launches(plan: &Plan) -> u64 {
+    let is_launch = |command: &Command<'_>| matches!(command, Command::Launch(_));
+    plan.commands().filter(is_launch).count() as u64
 }
 
 /// The work of a device's multiprocessors in a cycle.
@@ -150,9 +157,24 @@ impl Units {
         })
     }
 
+    /// By cycles of each unit.
+    fn busy(&self, cycles: [f64; 4]) -> Option<Busy> {
+        Some(Busy(cycles.map(|cycles| cycles / self.clock_hz)))
+    }
+
     /// Cycles for which each unit is busy in a run of the whole plan, by the launches of a part of
-    /// it, of which at most these many blocks each are executed.
+    /// it, of [`BLOCKS`] blocks each.
     fn count(
+        &self,
+        launched: &Variant,
+        plans: [&Plan; 2],
+        inputs: &NamedBuffers,
+    ) -> Option<[f64; 4]> {
+        self.count_blocks(launched, plans, inputs, Some(BLOCKS))
+    }
+
+    /// Does that with this number of blocks.
+    fn count_blocks(
         &self,
         launched: &Variant,
         [whole, part]: [&Plan; 2],
@@ -345,7 +367,7 @@ mod tests {
                 variant,
                 info: h200(),
             };
-            let [l1, ..] = busy(&TRIPLING, case, &inputs, &launched).unwrap().0;
+            let [l1, ..] = busy(case, &inputs, &launched).unwrap().0;
             (l1 * 1.98e9).round()
         };
         // Two warps, each with a load and a store of 128 bytes.
@@ -367,7 +389,11 @@ mod tests {
             case.inputs().unwrap(),
             variant.record(case.as_ref()).unwrap(),
         );
-        let count = |most| units.count(variant, [&plan, &plan], &inputs, most).unwrap();
+        let count = |most| {
+            units
+                .count_blocks(variant, [&plan; 2], &inputs, most)
+                .unwrap()
+        };
         for (of_some, of_all) in count(Some(BLOCKS)).into_iter().zip(count(None)) {
             assert!(
                 (of_some - of_all).abs() <= 0.05 * of_all,

@@ -79,7 +79,7 @@ impl Bench<'_> {
             // It has gone where the measurement was given up.
             let _ = outputs.send(computed);
             let busy = |one: Launched| {
-                let busy = own_limit::busy(lab, case, inputs?, &one)?;
+                let busy = own_limit::busy(case, inputs?, &one)?;
                 Some(((one.device, one.variant.name.clone()), busy))
             };
             Counts {
