@@ -171,7 +171,7 @@ mod views;
 mod warp;
 
 pub use args::{Arg, Buffer, Params};
-pub use check::footprint::Accessed;
+pub use check::footprint::{Accessed, PAGE_BYTES, PageAccess, PageBits};
 pub use config::{
     DeviceLimits, LaunchConfig, Multiprocessor, Options, Sanitize, Schedule, Undo, parse_capability,
 };

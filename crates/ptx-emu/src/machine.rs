@@ -8,7 +8,7 @@ use ptx::{FunctionId, Program, Space, Symbol, Variable};
 
 use crate::args::Params;
 use crate::attempt::{Attempt, Doubts};
-use crate::check::footprint::Accessed;
+use crate::check::footprint::{Accessed, PageAccess};
 use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options, Undo};
 use crate::counts::{Counts, LaunchReport};
@@ -257,7 +257,7 @@ impl Machine {
     }
 
     /// From now on, notes what launches read and write of every buffer, variables of modules among
-    /// them.
+    /// them, and of those that are made later.
     pub fn watch_accesses(&mut self) {
         self.memory.watch_accesses();
     }
@@ -266,6 +266,13 @@ impl Machine {
     /// the bytes of it. Nothing is noted any more.
     pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
         self.memory.take_accesses()
+    }
+
+    /// What launches accessed since this was called last, or since [`Machine::watch_accesses`], page
+    /// by page, in the order of addresses. Accesses are noted further. Of a launch that was
+    /// repeated here, it is what the last attempt accessed.
+    pub fn take_accessed_pages(&mut self, each: impl FnMut(PageAccess)) {
+        self.memory.take_pages(each);
     }
 
     /// The thread of the latest launch that stored each element, of this size, of the buffer that
@@ -699,6 +706,8 @@ impl Machine {
                 let notes = (early_exit.into_inner(), widened_load.into_inner());
                 break ended.map(|tallies| (tallies, ran, notes));
             }
+            // The next attempt makes its own.
+            self.memory.take_pages(|_| ());
             is_parallel &= is_broken;
         };
         let (tallies, ran, (early_exit, widened_load)) = ended.map_err(|(_, stop)| *stop)?;

@@ -138,27 +138,6 @@ impl WrittenShadow {
         &self.bits[start..end]
     }
 
-    /// The ranges that were marked, in order and apart.
-    pub(super) fn ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for (word, bits) in (0..).zip(&self.bits) {
-            let (mut bits, mut at) = (bits.load(Relaxed), 32 * word);
-            while bits != 0 {
-                let zeros = u64::from(bits.trailing_zeros());
-                bits >>= zeros;
-                let ones = u64::from(bits.trailing_ones());
-                bits = bits.checked_shr(ones as u32).unwrap_or(0);
-                let start = at + zeros;
-                at = start + ones;
-                match ranges.last_mut() {
-                    Some(last) if last.end == start => last.end = at,
-                    _ => ranges.push(start..at),
-                }
-            }
-        }
-        ranges
-    }
-
     /// True if all of a range has been written.
     #[inline]
     pub(crate) fn covers(&self, offset: u64, bytes: u64) -> bool {
@@ -245,14 +224,13 @@ mod tests {
         assert!(shadow.covers(99, 0));
         shadow.mark(0, 1);
         shadow.mark(96, 4);
-        assert_eq!(shadow.ranges(), [0..1, 30..70, 96..100]);
+        assert!(shadow.covers(0, 1) && shadow.covers(30, 40) && shadow.covers(96, 4));
+        assert!(!shadow.covers(70, 1) && !shadow.covers(1, 1));
         assert!(!shadow.is_whole());
         shadow.mark(0, 100);
-        assert_eq!(shadow.ranges(), vec![0..100; 1]);
         assert!(shadow.is_whole());
         shadow.unmark(99);
         assert!(!shadow.is_whole() && !shadow.covers(99, 1));
-        assert_eq!(WrittenShadow::new(64).ranges(), []);
     }
 
     #[test]
@@ -263,7 +241,7 @@ mod tests {
             shadow.is_whole()
         };
         assert_eq!([30..70, 30..70, 0..31].map(mark), [false, false, true]);
-        assert_eq!(shadow.ranges(), vec![0..70; 1]);
+        assert!(shadow.covers(0, 70));
         // One that is set twice as not written counts twice, so it takes a mark of all.
         shadow.unmark(3);
         assert_eq!([4..70, 3..4].map(mark), [false, true]);

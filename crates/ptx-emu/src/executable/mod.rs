@@ -164,6 +164,13 @@ impl Executable {
         found.is_some_and(|(code, id)| code.exchange(id).blocks)
     }
 
+    /// True if a kernel has fences, releases or acquires, by which its threads may order accesses
+    /// with those of other launches that run at the same time. False without such a kernel.
+    pub fn has_fences(&self, kernel: &str) -> bool {
+        let found = self.code_of(kernel);
+        found.is_some_and(|(code, id)| code.exchange(id).orders)
+    }
+
     /// The first function in which an assembler may contract a product and a sum to an `fma`, which
     /// is rounded once: both are of f32 or f64, and without a rounding modifier (PTX ISA, "Floating
     /// Point Instructions: add").

@@ -18,7 +18,7 @@ use super::{
     CONST_WINDOW, GLOBAL_BASE, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Words,
     byte_mask,
 };
-use crate::check::footprint::{Accessed, Footprint};
+use crate::check::footprint::{Accessed, Footprint, PageAccess};
 use crate::check::race::{PAGE, RaceShadow, Saved};
 use crate::check::writes::WrittenShadow;
 use crate::request::{Request, Span};
@@ -142,7 +142,7 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn note(&self, request: &Request, span: &Span) {
         if let Some(footprint) = &self.footprint {
-            footprint.note(self.base, request, span);
+            footprint.note(request, span);
         }
     }
 
@@ -196,6 +196,8 @@ pub(crate) struct GlobalMemory {
     random: fastrand::Rng,
     used: u64,
     capacity: u64,
+    /// Accesses of launches are noted.
+    is_watched: bool,
     locks: Box<[Mutex<()>]>,
 }
 
@@ -235,6 +237,7 @@ impl GlobalMemory {
             random,
             used: 0,
             capacity,
+            is_watched: false,
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
         }
     }
@@ -360,7 +363,7 @@ impl GlobalMemory {
             words,
             written,
             races: RaceShadow::new(bytes),
-            footprint: None,
+            footprint: self.is_watched.then(|| Footprint::new(base, bytes)),
         };
         let index = self.buffers.partition_point(|other| other.start < start);
         self.buffers.insert(index, buffer);
@@ -603,20 +606,32 @@ impl GlobalMemory {
         }
     }
 
-    /// Notes from now on what launches access.
+    /// Notes from now on what launches access, of buffers that are made later too.
     pub(crate) fn watch_accesses(&mut self) {
+        self.is_watched = true;
         for buffer in &mut self.buffers {
-            buffer.footprint = Some(Footprint::new(buffer.bytes));
+            buffer.footprint = Some(Footprint::new(buffer.base, buffer.bytes));
         }
     }
 
     /// The address of each buffer and what was accessed of it while they were watched, which ends.
     pub(crate) fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
+        self.is_watched = false;
         let buffers = self.buffers.iter_mut();
         let taken = buffers.filter_map(|buffer| Some((buffer.base, buffer.footprint.take()?)));
         taken
-            .map(|(base, footprint)| (base, footprint.accessed()))
+            .map(|(base, mut footprint)| (base, footprint.accessed(base)))
             .collect()
+    }
+
+    /// What was accessed since it was taken last, page by page; buffers are watched as before.
+    pub(crate) fn take_pages(&mut self, mut each: impl FnMut(PageAccess)) {
+        if self.is_watched {
+            let buffers = self.buffers.iter_mut();
+            for footprint in buffers.filter_map(|buffer| buffer.footprint.as_mut()) {
+                footprint.take(&mut each);
+            }
+        }
     }
 
     /// Bytes allocated.

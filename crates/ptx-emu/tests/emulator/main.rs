@@ -6,6 +6,7 @@
     reason = "what is expected is within an error, or exact"
 )]
 
+mod accessed;
 mod arguments;
 mod clusters;
 #[path = "../common/mod.rs"]
