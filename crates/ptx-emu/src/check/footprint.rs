@@ -28,9 +28,9 @@ pub type PageBits = [u64; PAGE_BYTES as usize / 64];
 /// Bytes of memory that [`PageAccess`] is about. Its address is a multiple of this.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// What launches accessed of a page, since accesses were taken last. Strong accesses (atomics,
-/// volatile ones, relaxed and stronger ones) are apart from the others, and an atomic is one of
-/// both kinds.
+/// The accesses of launches to a page, since accesses were taken last. Strong ones (atomics,
+/// volatile ones, relaxed and stronger ones) are apart from the others, and an atomic reads and
+/// writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageAccess {
     /// The address of the page's first byte.
@@ -55,7 +55,7 @@ const MANNERS: usize = 4;
 const CHUNK: usize = 16;
 const WORDS: usize = PAGE_BYTES as usize / 64;
 
-/// What was accessed of a page.
+/// The bytes of a page that were accessed.
 #[derive(Debug)]
 struct Marks {
     /// The page is in the list of those that were touched.
@@ -155,7 +155,7 @@ impl Footprint {
         marks
     }
 
-    /// What was accessed of each page, which is forgotten.
+    /// Gives the accesses to each page, and forgets them.
     pub(crate) fn take(&mut self, mut each: impl FnMut(PageAccess)) {
         let touched = self
             .touched
@@ -178,7 +178,7 @@ impl Footprint {
         }
     }
 
-    /// What was accessed of the buffer at this address, which is forgotten.
+    /// The accesses to the buffer at this address, which are forgotten.
     pub(crate) fn accessed(&mut self, address: u64) -> Accessed {
         let mut accessed = Accessed::default();
         self.take(|page| {

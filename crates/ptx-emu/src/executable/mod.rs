@@ -164,8 +164,8 @@ impl Executable {
         found.is_some_and(|(code, id)| code.exchange(id).blocks)
     }
 
-    /// True if a kernel has fences, releases or acquires, by which its threads may order accesses
-    /// with those of other launches that run at the same time. False without such a kernel.
+    /// True if a kernel has fences, releases or acquires: with these, threads may order accesses
+    /// with those of launches that run at the same time. False without such a kernel.
     pub fn has_fences(&self, kernel: &str) -> bool {
         let found = self.code_of(kernel);
         found.is_some_and(|(code, id)| code.exchange(id).orders)

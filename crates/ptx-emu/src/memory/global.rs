@@ -624,7 +624,7 @@ impl GlobalMemory {
             .collect()
     }
 
-    /// What was accessed since it was taken last, page by page; buffers are watched as before.
+    /// The accesses since they were taken last, page by page; buffers are watched as before.
     pub(crate) fn take_pages(&mut self, mut each: impl FnMut(PageAccess)) {
         if self.is_watched {
             let buffers = self.buffers.iter_mut();

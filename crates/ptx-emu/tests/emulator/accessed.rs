@@ -1,4 +1,4 @@
-//! What launches access, page by page: for those who compare commands.
+//! The accesses of launches, page by page: for those who compare commands.
 
 use ptx_emu::{LaunchConfig, Machine, PAGE_BYTES, PageAccess, PageBits, args};
 
