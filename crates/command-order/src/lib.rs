@@ -16,11 +16,11 @@
 //!
 //! let produce = commands.begin(one, &sent, "produce");
 //! commands.access(produce, Manners::WRITES, 0x1000..0x2000);
-//! assert!(commands.end(produce).is_empty());
+//! assert!(commands.end().conflicts.is_empty());
 //!
 //! let consume = commands.begin(other, &sent, "consume");
 //! commands.access(consume, Manners::READS, 0x1800..0x1900);
-//! let conflicts = commands.end(consume);
+//! let conflicts = commands.end().conflicts;
 //! assert_eq!(commands.label(conflicts[0].earlier), Some(&"produce"));
 //! assert_eq!(conflicts[0].extent, 0x1800..0x1900);
 //!
@@ -29,7 +29,7 @@
 //! commands.wait(other, &recorded);
 //! let again = commands.begin(other, &sent, "consume");
 //! commands.access(again, Manners::READS, 0x1800..0x1900);
-//! assert!(commands.end(again).is_empty());
+//! assert!(commands.end().conflicts.is_empty());
 //! ```
 //!
 //! # Contract
@@ -87,8 +87,19 @@ pub struct Commands<L> {
     labels: BTreeMap<Chain, VecDeque<(u32, L)>>,
     /// Memory that a command of a stream makes: until that is done, it may not be accessed.
     made: BTreeMap<u64, Made>,
-    /// The conflicts of the command that was begun last.
-    found: Vec<Conflict>,
+    /// Those of the command that was begun last.
+    found: Found,
+}
+
+/// The conflicts of a command, and the other commands that it may know of by memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its conflicts, in the order in which they were found: a few thousand at most. An earlier
+    /// command that makes the memory has no manners.
+    pub conflicts: Vec<Conflict>,
+    /// The commands that nothing orders before it and that have strongly written bytes that it
+    /// strongly reads: with fences, they may be ordered by that.
+    pub seen: Vec<Stamp>,
 }
 
 #[derive(Debug)]
@@ -104,7 +115,7 @@ impl<L> Default for Commands<L> {
             memory: Memory::default(),
             labels: BTreeMap::new(),
             made: BTreeMap::new(),
-            found: Vec::new(),
+            found: Found::default(),
         }
     }
 }
@@ -183,7 +194,7 @@ impl<L> Commands<L> {
             labels.pop_front();
         }
         labels.push_back((stamp.tick, label));
-        self.found.clear();
+        self.found = Found::default();
         stamp
     }
 
@@ -200,10 +211,11 @@ impl<L> Commands<L> {
         self.made_before(stamp, &range);
         let (memory, order, found) = (&mut self.memory, &self.order, &mut self.found);
         let mut new = New {
+            seen: &mut found.seen,
             stamp,
             manners,
             is_before: &|earlier| order.is_before(earlier, stamp.chain),
-            found: &mut |conflict| push(found, conflict),
+            found: &mut |conflict| push(&mut found.conflicts, conflict),
         };
         memory.add_range(range, &mut new);
     }
@@ -217,10 +229,11 @@ impl<L> Commands<L> {
         }
         let (memory, order, found) = (&mut self.memory, &self.order, &mut self.found);
         let mut new = New {
+            seen: &mut found.seen,
             stamp,
             manners,
             is_before: &|earlier| order.is_before(earlier, stamp.chain),
-            found: &mut |conflict| push(found, conflict),
+            found: &mut |conflict| push(&mut found.conflicts, conflict),
         };
         memory.add_bits(address, bits, &mut new);
     }
@@ -238,7 +251,9 @@ impl<L> Commands<L> {
         self.made.remove(&range.start);
         let (memory, order, found) = (&mut self.memory, &self.order, &mut self.found);
         let is_before = |earlier: Stamp| order.is_before(earlier, stamp.chain);
-        memory.end(range, &is_before, &mut |conflict| push(found, conflict));
+        memory.end(range, &is_before, &mut |conflict| {
+            push(&mut found.conflicts, conflict);
+        });
     }
 
     /// Forgets the accesses to this range: the host has ended its memory, after all that may use
@@ -248,9 +263,8 @@ impl<L> Commands<L> {
         self.memory.end(range, &|_| true, &mut |_| ());
     }
 
-    /// Ends a command: its conflicts, in the order in which they were found. An earlier command
-    /// that makes the memory has no manners.
-    pub fn end(&mut self, _stamp: Stamp) -> Vec<Conflict> {
+    /// Ends the command that was begun last.
+    pub fn end(&mut self) -> Found {
         std::mem::take(&mut self.found)
     }
 
@@ -267,7 +281,7 @@ impl<L> Commands<L> {
                 extent: range.clone(),
                 bytes: range.end - range.start,
             };
-            push(&mut self.found, conflict);
+            push(&mut self.found.conflicts, conflict);
         }
     }
 }

@@ -52,6 +52,11 @@ impl Manners {
         other.against() & !self.against() == 0
     }
 
+    /// Whether this, a later access, may see what the other, a strong one, has written.
+    fn sees(self, earlier: Manners) -> bool {
+        self.0 & Manners::READS_STRONGLY.0 != 0 && earlier.0 & Manners::WRITES_STRONGLY.0 != 0
+    }
+
     /// Whether it writes.
     #[must_use]
     pub fn write(self) -> bool {
@@ -113,6 +118,8 @@ pub(crate) struct Memory {
 
 /// A new access to some bytes.
 pub(crate) struct New<'a, B, F> {
+    /// The commands whose strong writes it may see.
+    pub(crate) seen: &'a mut Vec<Stamp>,
     pub(crate) stamp: Stamp,
     pub(crate) manners: Manners,
     /// Whether an earlier command is done before this one.
@@ -308,6 +315,9 @@ where
             }
             if (self.is_before)(access.stamp) {
                 return !manners.covers(access.manners);
+            }
+            if self.manners.sees(access.manners) && !self.seen.contains(&access.stamp) {
+                self.seen.push(access.stamp);
             }
             if self.manners.conflict_with(access.manners) {
                 (self.found)(Conflict {

@@ -21,6 +21,8 @@ struct State {
     seen: u64,
     /// The host does not know of all its commands that they are done.
     is_ahead: bool,
+    /// It waits for more than its latest command did.
+    waits_for_more: bool,
 }
 
 /// The order of commands. See the module.
@@ -66,6 +68,7 @@ impl Order {
             }
         }
         state.tick += 1;
+        state.waits_for_more = false;
         let stamp = Stamp {
             chain,
             tick: state.tick,
@@ -85,16 +88,25 @@ impl Order {
 
     /// Lets later commands of a chain wait for a time.
     pub fn wait(&mut self, chain: Chain, moment: &Clock) {
-        self.state(chain).clock.join(moment);
+        let state = self.state(chain);
+        state.clock.join(moment);
+        state.waits_for_more = true;
     }
 
     /// Lets later commands of a chain wait for all that another has now.
     pub fn wait_for(&mut self, chain: Chain, other: Chain) {
-        if chain == other {
+        let from = self.state(other);
+        let latest = Stamp {
+            chain: other,
+            tick: from.tick,
+        };
+        let waits_for_more = from.waits_for_more;
+        // A chain that waits for its latest command waits for all that this waited for.
+        if chain == other || !waits_for_more && self.state(chain).clock.has(latest) {
             return;
         }
         let taken = std::mem::take(&mut self.state(other).clock);
-        self.state(chain).clock.join(&taken);
+        self.wait(chain, &taken);
         self.state(other).clock = taken;
     }
 

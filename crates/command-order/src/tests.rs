@@ -86,7 +86,7 @@ proptest! {
                     for (kind, range) in &accesses {
                         commands.access(stamp, manner(*kind), range.clone());
                     }
-                    let conflicts = commands.end(stamp);
+                    let conflicts = commands.end().conflicts;
                     for conflict in &conflicts {
                         let earlier = commands.label(conflict.earlier).copied().unwrap();
                         prop_assert_eq!(known[earlier].stamp, conflict.earlier);
@@ -183,12 +183,12 @@ fn bytes_that_interleave_do_not_meet() {
         for (chain, bits) in [(one, &even), (other, &odd)] {
             let stamp = commands.begin(chain, &commands.host(), ());
             commands.access_bits(stamp, Manners::WRITES, 0x4000, bits);
-            assert_eq!(commands.end(stamp), []);
+            assert_eq!(commands.end().conflicts, []);
         }
     }
     let stamp = commands.begin(other, &commands.host(), ());
     commands.access(stamp, Manners::READS, 0x4000..0x4008);
-    let conflicts = commands.end(stamp);
+    let conflicts = commands.end().conflicts;
     assert_eq!(conflicts.len(), 1);
     assert_eq!(
         (conflicts[0].extent.clone(), conflicts[0].bytes),
@@ -203,10 +203,10 @@ fn memory_is_used_between_its_beginning_and_its_end() {
     let sent = commands.host();
     let make = commands.begin(one, &sent, "make");
     commands.make(make, 0x1000..0x1_0000);
-    assert_eq!(commands.end(make), []);
+    assert_eq!(commands.end().conflicts, []);
     let early = commands.begin(other, &sent, "early");
     commands.access(early, Manners::READS, 0x2000..0x2004);
-    let [conflict] = &commands.end(early)[..] else {
+    let [conflict] = &commands.end().conflicts[..] else {
         panic!("one conflict")
     };
     assert_eq!(
@@ -215,14 +215,33 @@ fn memory_is_used_between_its_beginning_and_its_end() {
     );
     let end = commands.begin(one, &sent, "end");
     commands.unmake(end, 0x1000..0x1_0000);
-    let [late] = &commands.end(end)[..] else {
+    let [late] = &commands.end().conflicts[..] else {
         panic!("one conflict")
     };
     assert_eq!((late.earlier, late.manners), (early, Manners::READS));
     // The address is other memory from then on.
     let again = commands.begin(other, &sent, "again");
     commands.access(again, Manners::WRITES, 0x2000..0x2004);
-    assert_eq!(commands.end(again), []);
+    assert_eq!(commands.end().conflicts, []);
+}
+
+/// Two kernels that tell each other by atomics have no conflict there, but may be ordered.
+#[test]
+fn strong_accesses_may_see_each_other() {
+    let mut commands: Commands<()> = Commands::default();
+    let [one, other] = [commands.chain(), commands.chain()];
+    let atomic = Manners::READS_STRONGLY | Manners::WRITES_STRONGLY;
+    let mut add = |chain| {
+        let stamp = commands.begin(chain, &commands.host(), ());
+        commands.access(stamp, atomic, 0x1000..0x1004);
+        (stamp, commands.end())
+    };
+    let (first, found) = add(one);
+    assert_eq!(found, crate::Found::default());
+    let (second, met) = add(other);
+    assert_eq!((met.conflicts, met.seen), (vec![], vec![first]));
+    let (_, again) = add(one);
+    assert_eq!((again.conflicts, again.seen), (vec![], vec![second]));
 }
 
 /// A wait for a value in memory is one for its writers, and for all that is before them.
@@ -238,5 +257,5 @@ fn a_wait_for_a_value_waits_for_its_writer() {
     commands.wait_for_writers(other, 0x5000..0x5004);
     let reads = commands.begin(other, &sent, ());
     commands.access(reads, Manners::READS, 0x1000..0x1100);
-    assert_eq!(commands.end(reads), []);
+    assert_eq!(commands.end().conflicts, []);
 }
