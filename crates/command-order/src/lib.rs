@@ -278,6 +278,7 @@ impl<L> Commands<L> {
             let conflict = Conflict {
                 earlier: made.stamp,
                 manners: Manners::default(),
+                by: Manners::default(),
                 extent: range.clone(),
                 bytes: range.end - range.start,
             };

@@ -104,6 +104,8 @@ pub struct Conflict {
     pub earlier: Stamp,
     /// How that accesses the bytes.
     pub manners: Manners,
+    /// How the later one does.
+    pub by: Manners,
     /// The addresses of the first of the bytes, and behind the last.
     pub extent: Range<u64>,
     /// How many bytes there are.
@@ -247,6 +249,7 @@ impl Memory {
                     found(Conflict {
                         earlier: access.stamp,
                         manners: access.manners,
+                        by: Manners::default(),
                         extent: moved(common.extent(), first),
                         bytes: common.count(),
                     });
@@ -323,6 +326,7 @@ where
                 (self.found)(Conflict {
                     earlier: access.stamp,
                     manners: access.manners,
+                    by: self.manners,
                     extent: moved(bytes.extent(), page * PAGE_BYTES),
                     bytes: bytes.count(),
                 });
