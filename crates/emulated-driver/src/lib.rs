@@ -78,5 +78,6 @@ mod parts;
 mod record;
 mod report;
 mod settings;
+mod site;
 mod stderr;
 mod visible;

@@ -1,0 +1,220 @@
+//! Where the program called the driver: addresses are taken at each call, which is cheap, and
+//! become files and lines when a message needs them.
+//!
+//! The line that a user knows is the innermost one of her own code. Left out are the driver itself,
+//! functions of the CUDA runtime (`cuda...`), the stubs that nvcc makes for kernels, headers of
+//! CUDA, and crates of the registry (`cust`, `cudarc`).
+
+mod lines;
+
+use std::ffi::{CStr, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ptx_emu::short_name;
+
+/// Calls that are taken: those of a program's own code lie within, and an interpreter's need not be
+/// looked at in full.
+const DEPTH: usize = 24;
+
+/// A call of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site(Arc<[usize]>);
+
+/// A source line of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A frame of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Frame {
+    function: String,
+    line: Option<Line>,
+}
+
+impl Site {
+    /// The call that this thread makes now.
+    pub(crate) fn here() -> Site {
+        let mut stack = [std::ptr::null_mut::<c_void>(); DEPTH];
+        #[cfg(target_env = "gnu")]
+        // SAFETY: there is room for as many addresses.
+        let count = unsafe { libc::backtrace(stack.as_mut_ptr(), DEPTH as c_int) };
+        #[cfg(not(target_env = "gnu"))]
+        let count: c_int = 0;
+        let count = usize::try_from(count).unwrap_or(0);
+        Site(stack[..count].iter().map(|at| *at as usize).collect())
+    }
+
+    /// The innermost line of the program's own code; `None` where it has no debug information.
+    pub(crate) fn line(&self) -> Option<Line> {
+        let frames = self.frames();
+        let own = own(&frames);
+        own.iter().find_map(|frame| frame.line.clone())
+    }
+
+    /// Words for a message: `main.cu:12, in main`, or the function alone, or nothing.
+    pub(crate) fn place(&self) -> Option<String> {
+        let frames = self.frames();
+        let own = own(&frames);
+        let with_line = own
+            .iter()
+            .find_map(|frame| Some((frame, frame.line.as_ref()?)));
+        if let Some((frame, Line { file, line, .. })) = with_line {
+            let function = match frame.function.as_str() {
+                "" => String::new(),
+                function => format!(", in {}", short_name(function)),
+            };
+            return Some(format!("{file}:{line}{function}"));
+        }
+        let named = own.iter().find(|frame| !frame.function.is_empty())?;
+        Some(format!("in {}", short_name(&named.function)))
+    }
+
+    /// Frames from the innermost one on, without those of the driver.
+    fn frames(&self) -> Vec<Frame> {
+        let own = lines::module_of(Site::here as fn() -> Site as usize).map(|module| module.bias);
+        let mut frames = Vec::new();
+        for &return_address in &*self.0 {
+            // The call lies before the address that it returns to.
+            let address = return_address.saturating_sub(1);
+            let Some(module) = lines::module_of(address) else {
+                continue;
+            };
+            if Some(module.bias) == own {
+                continue;
+            }
+            match lines::frames(&module, address) {
+                found if !found.is_empty() => frames.extend(found),
+                _ => frames.push(Frame {
+                    function: symbol(address).unwrap_or_default(),
+                    line: None,
+                }),
+            }
+        }
+        frames
+    }
+}
+
+/// The frames from the first of the program's own on.
+fn own(frames: &[Frame]) -> &[Frame] {
+    let mut first = 0;
+    for (index, frame) in frames.iter().enumerate() {
+        let name = &frame.function;
+        let is_stub = name.contains("__device_stub__");
+        let is_runtime = is_stub
+            || name.starts_with("cuda")
+            || name.starts_with("__cuda")
+            || name.starts_with("libcudart")
+            || name.starts_with("cu") && name[2..].starts_with(char::is_uppercase)
+            || name.contains("cudaLaunchKernel")
+            || frame
+                .line
+                .as_ref()
+                .is_some_and(|line| is_foreign(&line.file));
+        if is_runtime {
+            // The function of the kernel itself calls its stub, and has the kernel's line.
+            first = index + 1 + usize::from(is_stub);
+        }
+        // Behind the program's own code there is that of others again, which called it.
+        if !is_runtime && index >= first && frame.line.is_some() {
+            break;
+        }
+    }
+    frames.get(first..).unwrap_or_default()
+}
+
+/// Whether a file is of CUDA, or of a crate that wraps it.
+fn is_foreign(file: &str) -> bool {
+    [
+        "/cuda_runtime",
+        "/crt/",
+        ".stub.c",
+        "/.cargo/registry/",
+        "/rustc/",
+        "/.rustup/",
+    ]
+    .iter()
+    .any(|part| file.contains(part))
+}
+
+/// The name of a function that its file exports.
+fn symbol(address: usize) -> Option<String> {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: it only looks the address up, and fills `info` where it does not return 0.
+    let found = unsafe { libc::dladdr(address as *const c_void, info.as_mut_ptr()) } != 0;
+    // SAFETY: it is zeros, or filled.
+    let name = unsafe { info.assume_init() }.dli_sname;
+    if !found || name.is_null() {
+        return None;
+    }
+    // SAFETY: the name stays as long as its file is loaded.
+    Some(
+        unsafe { CStr::from_ptr(name) }
+            .to_string_lossy()
+            .into_owned(),
+    )
+}
+
+/// A file of code in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Module {
+    path: PathBuf,
+    /// How far it lies behind the addresses that it was linked for.
+    bias: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, file: &str, line: u32) -> Frame {
+        Frame {
+            function: function.to_owned(),
+            line: (!file.is_empty()).then(|| Line {
+                file: file.to_owned(),
+                line,
+                column: 0,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_program() {
+        let launched = [
+            frame("cudaLaunchKernel", "", 0),
+            frame(
+                "cudaLaunchKernel<char>",
+                "/cuda/include/cuda_runtime.h",
+                211,
+            ),
+            frame("__device_stub__Z7producePi", "/tmp/main.cudafe1.stub.c", 14),
+            frame("produce", "main.cu", 4),
+            frame("main", "main.cu", 21),
+            frame("__libc_start_main", "", 0),
+        ];
+        assert_eq!(own(&launched)[0], frame("main", "main.cu", 21));
+        let wrapped = [
+            frame(
+                "cust::memory::copy",
+                "/root/.cargo/registry/src/x/cust/memory.rs",
+                9,
+            ),
+            frame("upload", "src/main.rs", 7),
+            frame("core::ops::call_once", "/rustc/abc/core/ops.rs", 250),
+            frame("main", "src/main.rs", 30),
+        ];
+        assert_eq!(own(&wrapped)[0], frame("upload", "src/main.rs", 7));
+        assert_eq!(own(&[frame("cudaMemcpy", "", 0)]), []);
+    }
+
+    /// The test program has debug information, or at least a name.
+    #[test]
+    fn a_call_has_a_place() {
+        let Site(addresses) = Site::here();
+        assert!(!addresses.is_empty());
+    }
+}
