@@ -1,0 +1,138 @@
+//! The bytes that commands access.
+
+use std::ops::Range;
+
+use command_order::{Chain, Manners, PAGE_BYTES, Stamp};
+
+use super::super::Driver;
+use crate::objects::copy::Fill;
+use crate::objects::memory::Kind;
+use crate::objects::work::Work;
+
+const _: () = assert!(PAGE_BYTES == ptx_emu::PAGE_BYTES);
+
+/// The memory that an address is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryOf {
+    Device,
+    Managed,
+    /// Page-locked memory of the host.
+    Pinned,
+    Pageable,
+}
+
+impl Driver {
+    pub(crate) fn memory_of(&self, address: u64) -> MemoryOf {
+        match self.allocation(address).map(|(_, known)| known.kind) {
+            Some(Kind::Device | Kind::Variable) => MemoryOf::Device,
+            Some(Kind::Managed) => MemoryOf::Managed,
+            Some(Kind::Host | Kind::Registered) => MemoryOf::Pinned,
+            None => MemoryOf::Pageable,
+        }
+    }
+
+    /// Whether a call that copies or fills, without a stream, waits for its work: see `mod.rs`.
+    pub(crate) fn waits_for(&self, work: &Work) -> bool {
+        match work {
+            Work::Copy(copy) => [copy.from.address, copy.to.address]
+                .iter()
+                .any(|address| self.memory_of(*address) != MemoryOf::Device),
+            Work::Fill(fill) => self.memory_of(fill.to) != MemoryOf::Device,
+            _ => true,
+        }
+    }
+
+    /// Notes what a command has accessed. Memory that is the program's own alone is not looked at.
+    pub(super) fn note_accesses(&mut self, work: &Work, chain: Chain, stamp: Stamp) {
+        match work {
+            Work::Launch(_) => self.note_pages(chain, stamp),
+            Work::Copy(copy) if !copy.is_empty() => {
+                for (from, to) in copy.rows() {
+                    self.note_range(stamp, Manners::READS, from..from + copy.width);
+                    self.note_range(stamp, Manners::WRITES, to..to + copy.width);
+                }
+            }
+            Work::Fill(fill) => {
+                for row in rows(fill) {
+                    self.note_range(stamp, Manners::WRITES, row);
+                }
+            }
+            Work::WriteValue { address, bytes, .. } => {
+                let word = *address..address + u64::from(*bytes);
+                self.note_range(stamp, Manners::WRITES_STRONGLY, word);
+                if self.memory_of(*address) != MemoryOf::Device {
+                    // The host may wait for the value.
+                    self.between.commands.host_waits_for(chain);
+                }
+            }
+            Work::WaitValue { address, bytes, .. } => {
+                let word = *address..address + u64::from(*bytes);
+                self.note_range(stamp, Manners::READS_STRONGLY, word);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_range(&mut self, stamp: Stamp, manners: Manners, range: Range<u64>) {
+        if self.overlaps(range.start, range.end - range.start) {
+            self.between.commands.access(stamp, manners, range);
+        }
+    }
+
+    /// Notes what the latest launch has accessed, of the program's allocations: the emulator has
+    /// memory of its own, as for `malloc`.
+    fn note_pages(&mut self, chain: Chain, stamp: Stamp) {
+        let Driver {
+            machine,
+            allocations,
+            between,
+            ..
+        } = self;
+        let mut known = 0..0;
+        let mut tells_host = false;
+        machine.take_accessed_pages(|page| {
+            let own = page.address..page.address + PAGE_BYTES;
+            if !(known.start <= own.start && own.end <= known.end) {
+                let before = allocations.range(..own.end).next_back();
+                let Some((start, allocation)) =
+                    before.filter(|(start, allocation)| *start + allocation.bytes > own.start)
+                else {
+                    return;
+                };
+                known = *start..start + allocation.bytes;
+            }
+            let sets = [
+                (Manners::READS, &page.read),
+                (Manners::WRITES, &page.written),
+                (Manners::READS_STRONGLY, &page.strongly_read),
+                (Manners::WRITES_STRONGLY, &page.strongly_written),
+            ];
+            for (manners, bits) in sets {
+                if bits.iter().any(|word| *word != 0) {
+                    let commands = &mut between.commands;
+                    commands.access_bits(stamp, manners, page.address, bits);
+                    let kind = allocations.get(&known.start).map(|known| known.kind);
+                    tells_host |= manners == Manners::WRITES_STRONGLY
+                        && kind.is_some_and(|kind| !matches!(kind, Kind::Device | Kind::Variable));
+                }
+            }
+        });
+        if tells_host {
+            between.commands.host_waits_for(chain);
+        }
+    }
+}
+
+fn rows(fill: &Fill) -> impl Iterator<Item = Range<u64>> + use<> {
+    let Fill {
+        to,
+        pitch,
+        element,
+        width,
+        height,
+        ..
+    } = *fill;
+    let bytes = width * element;
+    let rows = if bytes == 0 { 0 } else { height };
+    (0..rows).map(move |row| to + row * pitch..to + row * pitch + bytes)
+}
