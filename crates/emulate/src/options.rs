@@ -44,7 +44,8 @@ pub struct EmulateArgs {
     /// again. 0 is by index, others are random
     #[arg(long, value_name = "ORDERS", default_value = "0")]
     pub(crate) orders: Orders,
-    /// Checks beyond those of bounds, which are always made: races, unset, barriers, or none
+    /// Checks beyond those of bounds, which are always made: races, unset, barriers, streams (races
+    /// between commands of a program), or none
     #[arg(
         long,
         value_name = "CHECKS",
@@ -92,7 +93,7 @@ pub struct EmulateArgs {
 }
 
 /// The checks that are made where `--check` is not given.
-const CHECKS: &str = "races,unset,barriers";
+const CHECKS: &str = "races,unset,barriers,streams";
 
 /// The end of the command's help, with examples, where `program` is what a user types.
 #[must_use]
@@ -137,6 +138,8 @@ pub(crate) enum Check {
     Unset,
     /// Barriers that a part of the block reaches.
     Barriers,
+    /// Races between kernels and copies, of one stream and another.
+    Streams,
     /// Accesses out of bounds, which are always checked.
     Bounds,
     /// None of those that can be left out.

@@ -58,6 +58,7 @@ macro_rules! driver_api {
 
 /// The number that a function returns. A panic is a bug here, and an error there.
 pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
+    caller::calls(name);
     let outcome = match caller::refusal(name) {
         Some(code) => Ok(Err(code)),
         None => catch_unwind(AssertUnwindSafe(body)),

@@ -62,6 +62,18 @@ const GIVES_BACK: [&str; 6] = [
 
 thread_local! {
     static IS_STREAM: Cell<bool> = const { Cell::new(false) };
+    static FUNCTION: Cell<&str> = const { Cell::new("") };
+}
+
+/// Notes the function of the driver that this thread calls.
+pub(crate) fn calls(name: &'static str) {
+    // While a thread ends, its variables may be gone.
+    let _ = FUNCTION.try_with(|function| function.set(name));
+}
+
+/// The function of the driver that this thread calls.
+pub(crate) fn function() -> &'static str {
+    FUNCTION.try_with(Cell::get).unwrap_or("")
 }
 
 /// The process that started the driver; 0 before.

@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::objects::launch::Launch;
 use crate::record;
 use crate::settings::Settings;
+use crate::site::Line;
 use crate::stderr::tell;
 
 /// A line of the report.
@@ -176,6 +177,43 @@ pub(crate) fn program_fault(launch: &Launch, fault: &ProgramFault, more: &str) {
         places: places.collect(),
     });
     tell(format_args!("{text}"));
+}
+
+/// A rule that commands of streams broke.
+pub(crate) struct CommandFault {
+    /// The later command: its kernel, or the function that sent it.
+    pub(crate) command: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+    pub(crate) places: Vec<Side>,
+}
+
+/// The call of a command.
+pub(crate) struct Side {
+    pub(crate) role: &'static str,
+    pub(crate) line: Line,
+}
+
+/// Tells a rule that commands of streams broke.
+pub(crate) fn command_fault(fault: &CommandFault) {
+    let places = fault.places.iter().map(|side| Place {
+        role: side.role,
+        file: &side.line.file,
+        line: side.line.line,
+        column: side.line.column,
+    });
+    add(&Record::Fault {
+        process: std::process::id(),
+        kernel: &fault.command,
+        grid: fault.grid,
+        block: fault.block,
+        kind: fault.kind,
+        text: &fault.text,
+        places: places.collect(),
+    });
+    tell(format_args!("{}", fault.text));
 }
 
 /// Notes that a kernel broke a rule which was told before.

@@ -12,7 +12,7 @@
 //! | `EMULATED_DRIVER_MULTIPROCESSORS` | of a device; programs size grids by it | 132 |
 //! | `EMULATED_DRIVER_COMPUTE_CAPABILITY` | of the devices: 7.5, 8.6, 12.0; PTX for newer ones is refused | 9.0, which takes any |
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
-//! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
+//! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers,streams`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
 //! | `EMULATED_DRIVER_REPLAY` | a page that replays a launch; `_BLOCKS`, `_STEPS` | none |
@@ -76,6 +76,8 @@ pub(crate) struct Settings {
     pub(crate) known: KnownFaults,
     /// Whether a fault is recorded each time.
     pub(crate) each: bool,
+    /// Whether commands are compared that may run at the same time.
+    pub(crate) streams: bool,
     pub(crate) counts: bool,
     pub(crate) trace: bool,
 }
@@ -148,11 +150,11 @@ impl Settings {
                 numbers
             }
         };
-        let sanitize = match variable("EMULATED_DRIVER_CHECK") {
-            None => Sanitize::ALL,
+        let (sanitize, streams) = match variable("EMULATED_DRIVER_CHECK") {
+            None => (Sanitize::ALL, true),
             Some(list) => checks(&list).unwrap_or_else(|problem| {
                 problems.push(problem);
-                Sanitize::ALL
+                (Sanitize::ALL, true)
             }),
         };
         let schedule = match order {
@@ -237,6 +239,7 @@ impl Settings {
             target,
             known,
             each,
+            streams,
             counts,
             trace,
         };
@@ -272,9 +275,10 @@ fn record(value: &OsStr) -> Option<Target> {
     })
 }
 
-/// The checks of a list.
-fn checks(list: &str) -> Result<Sanitize, String> {
+/// The checks of a list: within kernels, and whether there is that between commands.
+fn checks(list: &str) -> Result<(Sanitize, bool), String> {
     let mut checks = Sanitize::NONE;
+    let mut streams = false;
     for name in list
         .split(',')
         .map(str::trim)
@@ -285,15 +289,16 @@ fn checks(list: &str) -> Result<Sanitize, String> {
             "unset" => checks.uninitialized = true,
             "barriers" => checks.barriers = true,
             "bounds" | "none" => {}
-            "all" => checks = Sanitize::ALL,
+            "streams" => streams = true,
+            "all" => (checks, streams) = (Sanitize::ALL, true),
             _ => {
                 return Err(format!(
-                    "EMULATED_DRIVER_CHECK names {name}: there are races, unset, barriers, bounds (always made), all, none"
+                    "EMULATED_DRIVER_CHECK names {name}: there are races, unset, barriers, streams, bounds (always made), all, none"
                 ));
             }
         }
     }
-    Ok(checks)
+    Ok((checks, streams))
 }
 
 #[cfg(test)]
@@ -339,6 +344,7 @@ mod tests {
             ..Sanitize::NONE
         };
         assert_eq!(settings.options.sanitize, races);
+        assert!(!settings.streams);
         assert_eq!(problems, Vec::<String>::new());
         let target = |set| read(&[set]).0.target;
         let path = PathBuf::from("/proc/7/fd/3");
@@ -370,7 +376,7 @@ mod tests {
             [
                 "EMULATED_DRIVER_DEVICES is many: write a number from 0 to 16",
                 "CUDA_VISIBLE_DEVICES is 0,2: it ends before 2, which is not a device: there is device 0 alone",
-                "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, bounds (always made), all, none",
+                "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, streams, bounds (always made), all, none",
                 "EMULATED_DRIVER_AFTER_FAULT is go: write stop or continue",
                 "EMULATED_DRIVER_KNOWN: /no/such/file: No such file or directory (os error 2)",
             ]

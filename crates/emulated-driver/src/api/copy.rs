@@ -25,16 +25,31 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
             _ => Ok(()),
         }
     })?;
+    let host_waits = with(|driver| Ok(driver.waits_for(&work)))?;
     queue::submit(stream, work)?;
-    match returns {
-        Returns::AtOnce => Ok(()),
-        Returns::WhenDone => queue::finish(stream),
+    match (returns, host_waits) {
+        (Returns::AtOnce, _) => Ok(()),
+        (Returns::WhenDone, true) => queue::finish(stream),
+        (Returns::WhenDone, false) => queue::end(stream).map(|_| ()),
     }
 }
 
 /// Copies bytes that lie together, and waits.
 pub(crate) fn now(to: Side, from: Side, bytes: usize) -> Outcome {
     submit(0, Work::Copy(Copy::of(to, from, bytes)), Returns::WhenDone)
+}
+
+/// Copies between contexts, behind and before everything that they do.
+fn between_contexts(copy: Copy) -> Outcome {
+    let wait = || {
+        with(|driver| {
+            driver.host_waits_for_all();
+            Ok(())
+        })
+    };
+    wait()?;
+    submit(0, Work::Copy(copy), Returns::WhenDone)?;
+    wait()
 }
 
 fn later(to: Side, from: Side, bytes: usize, stream: Handle) -> Outcome {
@@ -196,7 +211,9 @@ impl Copy3D {
 driver_api! {
     fn cuMemcpy(to: u64, from: u64, bytes: usize) { now(Side::any(to), Side::any(from), bytes) }
     fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::any(to), Side::any(from), bytes, stream) }
-    fn cuMemcpyPeer(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize) { now(Side::device(to), Side::device(from), bytes) }
+    fn cuMemcpyPeer(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize) {
+        between_contexts(Copy::of(Side::device(to), Side::device(from), bytes))
+    }
     fn cuMemcpyPeerAsync(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize, stream: Handle) {
         later(Side::device(to), Side::device(from), bytes, stream)
     }
@@ -220,7 +237,7 @@ driver_api! {
     fn cuMemcpy2DAsync_v2(copy: *const Copy2D, stream: Handle) { submit(stream, Work::Copy(get(copy)?.work()?), Returns::AtOnce) }
     fn cuMemcpy3D(copy: *const Copy3D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
     fn cuMemcpy3D_v2(copy: *const Copy3D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
-    fn cuMemcpy3DPeer(copy: *const Copy3D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
+    fn cuMemcpy3DPeer(copy: *const Copy3D) { between_contexts(get(copy)?.work()?) }
     fn cuMemcpy3DAsync(copy: *const Copy3D, stream: Handle) { submit(stream, Work::Copy(get(copy)?.work()?), Returns::AtOnce) }
     fn cuMemcpy3DAsync_v2(copy: *const Copy3D, stream: Handle) { submit(stream, Work::Copy(get(copy)?.work()?), Returns::AtOnce) }
     fn cuMemcpy3DPeerAsync(copy: *const Copy3D, stream: Handle) { submit(stream, Work::Copy(get(copy)?.work()?), Returns::AtOnce) }

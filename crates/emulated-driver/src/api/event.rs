@@ -7,6 +7,7 @@ use crate::caller;
 use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
+use crate::objects::order::Slot;
 use crate::objects::stream::Event;
 use crate::objects::work::Work;
 
@@ -19,6 +20,7 @@ fn create(flags: c_uint) -> Outcome<Handle> {
             recorded: 0,
             done: 0,
             time: None,
+            moment: Slot::default(),
             captured: None,
             is_destroyed: false,
         };
@@ -39,10 +41,11 @@ fn record(event: Handle, stream: Handle) -> Outcome {
         let event = driver.event(event)?;
         event.captured = None;
         event.recorded += 1;
-        Ok(Some(event.recorded))
+        event.moment = Slot::default();
+        Ok(Some((event.recorded, event.moment.clone())))
     })?;
     match number {
-        Some(number) => queue::submit(stream, Work::Record(event, number)),
+        Some((number, moment)) => queue::submit(stream, Work::Record(event, number, moment)),
         None => Ok(()),
     }
 }
@@ -51,7 +54,7 @@ fn record(event: Handle, stream: Handle) -> Outcome {
 fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
     queue::run()?;
     with(|driver| {
-        let mut times = [start, end].into_iter().map(|event| {
+        let times = [start, end].map(|event| {
             let event = driver.event(event)?;
             if !event.has_time || event.recorded == 0 {
                 return Err(Code::INVALID_HANDLE);
@@ -61,8 +64,9 @@ fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
                 _ => Err(Code::NOT_READY),
             }
         });
-        let mut next = || times.next().unwrap_or(Err(Code::UNKNOWN));
-        let (began, ended) = (next()?, next()?);
+        let [began, ended] = times;
+        let (began, ended) = (began?, ended?);
+        driver.host_waits_for_event(end);
         let micros = match ended.checked_duration_since(began) {
             Some(time) => (time.as_secs_f64() * 1e6).max(1.0),
             None => -began.duration_since(ended).as_secs_f64() * 1e6,
@@ -98,23 +102,27 @@ driver_api! {
             }
             match (driver.context(event.context)?.fault, event.done == event.recorded) {
                 (Some(code), _) => Err(code),
-                (None, true) => Ok(()),
+                (None, true) => {
+                    driver.host_waits(&event.moment);
+                    Ok(())
+                }
                 (None, false) => Err(Code::NOT_READY),
             }
         })
     }
     fn cuEventSynchronize(event: Handle) {
-        let (context, number, is_done) = with(|driver| {
+        let (context, number, is_done, moment) = with(|driver| {
             let event = driver.event(event)?;
             match event.captured {
                 Some(_) => Err(Code::CAPTURED_EVENT),
-                None => Ok((event.context, event.recorded, event.done == event.recorded)),
+                None => Ok((event.context, event.recorded, event.done == event.recorded, event.moment.clone())),
             }
         })?;
         if !is_done {
             caller::may_wait_for_event()?;
         }
-        queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| event.done >= number))
+        queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| event.done >= number))?;
+        with(|driver| { driver.host_waits(&moment); Ok(()) })
     }
     fn cuEventElapsedTime(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }
     fn cuEventElapsedTime_v2(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }

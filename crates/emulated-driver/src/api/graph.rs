@@ -134,7 +134,7 @@ fn replace(executable: Handle, node: Handle, work: Work) -> Outcome {
             .iter()
             .position(|known| *known == node)
             .ok_or(Code::INVALID_VALUE)?;
-        Arc::make_mut(&mut graph.work)[index] = work;
+        Arc::make_mut(&mut graph.work).work[index] = work;
         Ok(())
     })
 }
@@ -148,7 +148,7 @@ fn update(executable: Handle, graph: Handle) -> Outcome<bool> {
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
         let kinds = |work: &[Work]| work.iter().map(Work::node_type).collect::<Vec<_>>();
-        let is_same = kinds(&known.work) == kinds(&new.work);
+        let is_same = kinds(&known.work.work) == kinds(&new.work.work);
         if is_same {
             known.work = new.work;
         }
@@ -226,6 +226,7 @@ unsafe fn add_edges(
 driver_api! {
     fn cuGraphCreate(to: *mut Handle, _flags: c_uint) {
         put(to, with(|driver| {
+            driver.compare_commands();
             let graph = driver.new_handle();
             driver.graphs.insert(graph, Graph::default());
             Ok(graph)

@@ -96,6 +96,7 @@ fn register(host: u64, bytes: usize) -> Outcome {
             Some(unsafe { std::slice::from_raw_parts(base as *const AtomicU32, words) })
         });
         if is_shared {
+            driver.host_waits_for_context(context);
             driver.note(host, bytes, Kind::Registered, context, None)
         } else {
             Err(refuse("kernels have other memory at these addresses"))

@@ -11,13 +11,15 @@ use crate::objects::work::Work;
 
 fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> {
     with_context(|driver, context| {
-        driver.stream(stream)?;
+        let key = driver.stream(stream)?;
         let device = driver.device_of(context)?;
         let pool = match pool {
             Some(pool) => driver.pool(pool).map(|_| pool)?,
             None => driver.default_pool(device)?,
         };
-        driver.allocate(context, bytes, Some(pool))
+        let address = driver.allocate(context, bytes, Some(pool))?;
+        driver.stream_makes(key, address, bytes as u64);
+        Ok(address)
     })
 }
 

@@ -13,11 +13,13 @@ use crate::objects::work::{Callback, Condition, HostFunction, Work};
 fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
     with_context(|driver, context| {
         let handle = driver.new_handle();
+        driver.compare_commands();
         let stream = Stream {
             context,
             is_apart: flags & 1 != 0,
             // As the driver does with those outside the range.
             priority: priority.clamp(-5, 0),
+            number: driver.between.new_stream(),
             is_destroyed: false,
         };
         driver.streams.insert(handle, stream);
@@ -91,7 +93,10 @@ driver_api! {
             driver.refuse_while_recording(key)?;
             match (driver.context(key.context)?.fault, driver.queues.is_empty(key)) {
                 (Some(code), _) => Err(code),
-                (None, true) => Ok(()),
+                (None, true) => {
+                    driver.host_waits_for_stream(key);
+                    Ok(())
+                }
                 (None, false) => Err(Code::NOT_READY),
             }
         })
@@ -119,8 +124,11 @@ driver_api! {
         if joined {
             return Ok(());
         }
-        let number = with(|driver| Ok(driver.event(event)?.recorded))?;
-        queue::submit(stream, Work::Wait(event, number))
+        let (number, moment) = with(|driver| {
+            let event = driver.event(event)?;
+            Ok((event.recorded, event.moment.clone()))
+        })?;
+        queue::submit(stream, Work::Wait(event, number, moment))
     }
     fn cuStreamAddCallback(stream: Handle, function: Option<Callback>, data: usize, _flags: c_uint) {
         queue::submit(stream, Work::Callback(function.ok_or(Code::INVALID_VALUE)?, stream, data))

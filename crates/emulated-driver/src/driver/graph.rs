@@ -9,6 +9,7 @@ use crate::objects::Handle;
 use crate::objects::graph::{Capture, Graph, Node};
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
+use crate::site::Site;
 
 /// Graphs.
 impl Driver {
@@ -24,6 +25,7 @@ impl Driver {
         behind: Vec<Handle>,
     ) -> Outcome<Handle> {
         let handle = self.new_handle();
+        let site = self.between.is_active().then(Site::here);
         let graph = self.graph(graph)?;
         if !behind
             .iter()
@@ -35,6 +37,7 @@ impl Driver {
             handle,
             work,
             behind,
+            site,
         });
         Ok(handle)
     }
@@ -161,6 +164,7 @@ impl Driver {
         if self.capture_of(key).is_some() {
             return Err(Code::ILLEGAL_STATE);
         }
+        self.compare_commands();
         let (graph, behind) = match graph {
             Some(given) => given,
             None => {

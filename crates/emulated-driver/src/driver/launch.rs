@@ -86,6 +86,8 @@ impl Launch {
     }
 
     pub(super) fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
+        // A launch that is repeated accesses what it does the last time.
+        machine.take_accessed_pages(|_| ());
         machine.launch(&self.module, &self.kernel, &self.config, &self.parameters)
     }
 }

@@ -46,6 +46,9 @@ impl Driver {
             .allocate(bytes as u64, &name)
             .map_err(|_| Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, Kind::Device, context, pool)?;
+        if pool.is_none() {
+            self.host_waits_for_context(context);
+        }
         self.device(device)?.used_bytes += bytes as u64;
         Ok(address)
     }
@@ -96,6 +99,7 @@ impl Driver {
             .or_else(|| self.share_anywhere(bytes, name))
             .ok_or(Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, kind, context, None)?;
+        self.host_waits_for_context(context);
         Ok(address)
     }
 
@@ -117,6 +121,7 @@ impl Driver {
             return false;
         };
         self.machine.free(address);
+        self.between.forget(address..address + allocation.bytes);
         match allocation.kind {
             Kind::Device => {
                 if let Ok(device) = self.device(allocation.device) {

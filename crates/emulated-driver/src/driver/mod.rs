@@ -2,6 +2,7 @@
 //!
 //! [`Driver`] owns all objects. The files of this folder add what it does with each kind.
 
+mod between;
 pub(crate) mod context;
 mod copy;
 mod explain;
@@ -16,6 +17,7 @@ mod texture;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use between::Between;
 use ptx_emu::{CONST_WINDOW, DeviceLimits, GLOBAL_BASE, Machine};
 use replay::Replayer;
 
@@ -58,6 +60,7 @@ pub(crate) struct Driver {
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
+    pub(crate) between: Between,
     /// Chooses the launch that a page replays, if one is asked for.
     replayer: Option<Replayer>,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
@@ -145,6 +148,7 @@ impl Driver {
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),
+            between: Between::new(settings.streams),
             replayer: {
                 let asked = Settings::get().replay.as_ref();
                 asked.map(|(_, wish)| Replayer::new(wish.clone()))

@@ -16,6 +16,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use command_order::Chain;
+
 use super::context::stack;
 use super::{Driver, is_device_address, with};
 use crate::caller;
@@ -24,7 +26,7 @@ use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
-use crate::objects::work::{Callback, HostFunction, Item, Work};
+use crate::objects::work::{Callback, HostFunction, Item, NodeOf, Work};
 
 /// How long a call waits for a function of the program.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -77,7 +79,7 @@ enum Step {
     Idle,
     Done,
     /// A function of the program is to be called, and then [`Driver::called`].
-    Call(StreamKey, HostCall),
+    Call(StreamKey, HostCall, Option<Chain>),
 }
 
 /// A call of a function of the program.
@@ -132,7 +134,7 @@ impl Driver {
         };
         is_free
             && match item.work {
-                Work::Wait(event, number) => self
+                Work::Wait(event, number, _) => self
                     .events
                     .get(&event)
                     .is_none_or(|event| event.done >= number),
@@ -181,48 +183,68 @@ impl Driver {
             return Step::Idle;
         };
         let ticket = item.ticket;
-        let done = match item.work {
+        let begun = self.begin_command(&item);
+        let done = match &item.work {
             Work::All(all) => {
+                let run = { begun.as_ref() }.map(|own| self.between.begin_run(all, own));
                 let queue = self.queues.streams.entry(key).or_default();
-                for work in all.iter().rev() {
-                    let work = work.clone();
-                    queue.push_front(Item { ticket, work });
+                let part = |work, node| Item {
+                    ticket,
+                    work,
+                    sent: item.sent.clone(),
+                    node,
+                };
+                if let Some(run) = run {
+                    queue.push_front(part(Work::Nothing, Some(NodeOf::End(run))));
+                }
+                for (index, work) in all.work.iter().enumerate().rev() {
+                    let node = run.map(|run| NodeOf::Node(run, index));
+                    queue.push_front(part(work.clone(), node));
                 }
                 Ok(())
             }
             Work::Call(function, data) => {
                 self.begin_call(key, ticket);
-                return Step::Call(key, HostCall::Function(function, data));
+                self.end_command(&item.work, begun.as_ref());
+                let chain = begun.map(|begun| begun.chain());
+                return Step::Call(key, HostCall::Function(*function, *data), chain);
             }
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
+                self.end_command(&item.work, begun.as_ref());
+                let chain = begun.map(|begun| begun.chain());
                 let context = self.contexts.get(&key.context);
                 let state = context
                     .and_then(|context| context.fault)
                     .map_or(0, |Code(number)| number);
-                return Step::Call(key, HostCall::Callback(function, stream, state, data));
+                return Step::Call(
+                    key,
+                    HostCall::Callback(*function, *stream, state, *data),
+                    chain,
+                );
             }
             other => self.execute(other),
         };
-        if let Err(code) = done {
-            self.fail(key.context, code);
+        match done {
+            Ok(()) => self.end_command(&item.work, begun.as_ref()),
+            Err(code) => self.fail(key.context, code),
         }
         Step::Done
     }
 
-    fn execute(&mut self, work: Work) -> Outcome {
+    fn execute(&mut self, work: &Work) -> Outcome {
         match work {
             Work::Launch(launch) => launch.execute(self),
             // SAFETY: the program keeps the memory of a copy until its stream has passed it.
             Work::Copy(copy) => unsafe { copy.execute(self) },
             // SAFETY: the program keeps the memory of a fill until its stream has passed it.
             Work::Fill(fill) => unsafe { fill.execute(self) },
-            Work::Record(event, number) => {
-                if let Some(known) = self.events.get_mut(&event) {
-                    known.done = known.done.max(number);
+            Work::Record(event, number, _) => {
+                if let Some(known) = self.events.get_mut(event) {
+                    known.done = known.done.max(*number);
                     known.time = Some(Instant::now());
                     if known.is_destroyed && known.done == known.recorded {
-                        self.events.remove(&event);
+                        self.events.remove(event);
                     }
                 }
                 Ok(())
@@ -234,15 +256,15 @@ impl Driver {
             } => {
                 let value = value.to_le_bytes();
                 let copy = Copy::of(
-                    Side::device(address),
+                    Side::device(*address),
                     Side::any(value.as_ptr() as u64),
-                    bytes as usize,
+                    *bytes as usize,
                 );
                 // SAFETY: the value is ours, and the program keeps the word.
                 unsafe { copy.execute(self) }
             }
             Work::Free(address) => {
-                if self.free(address) {
+                if self.free(*address) {
                     Ok(())
                 } else {
                     Err(Code::INVALID_VALUE)
@@ -282,12 +304,17 @@ impl Driver {
     fn begin_call(&mut self, key: StreamKey, ticket: u64) {
         self.queues.calling.insert(key);
         let queue = self.queues.streams.entry(key).or_default();
-        let work = Work::Nothing;
-        queue.push_front(Item { ticket, work });
+        queue.push_front(Item {
+            ticket,
+            work: Work::Nothing,
+            sent: None,
+            node: None,
+        });
     }
 
-    fn called(&mut self, key: StreamKey) {
+    fn called(&mut self, key: StreamKey, chain: Option<Chain>) {
         self.queues.calling.remove(&key);
+        self.function_returned(chain);
     }
 }
 
@@ -297,7 +324,7 @@ pub(crate) fn run() -> Outcome {
         match with(|driver| Ok(driver.step()))? {
             Step::Idle => return Ok(()),
             Step::Done => {}
-            Step::Call(key, call) => call_aside(key, call),
+            Step::Call(key, call, chain) => call_aside(key, call, chain),
         }
     }
 }
@@ -305,14 +332,14 @@ pub(crate) fn run() -> Outcome {
 /// Calls a function of the program in a thread of its own, and waits until it has returned, or for
 /// [`PATIENCE`]. A function that takes longer lets its stream go on by itself. If the system has no
 /// more threads, it is called on this one.
-fn call_aside(key: StreamKey, call: HostCall) {
+fn call_aside(key: StreamKey, call: HostCall, chain: Option<Chain>) {
     let make = move || {
         let own = stack(|stack| std::mem::replace(stack, vec![key.context]));
         // SAFETY: the program gave the function for this call, which one thread makes.
         caller::as_stream(|| unsafe { call.make() });
         stack(|stack| *stack = own);
         with(|driver| {
-            driver.called(key);
+            driver.called(key, chain);
             Ok(())
         })
     };
@@ -338,7 +365,8 @@ pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
             return Err(code);
         }
         if !driver.record_in_graph(key, &work)? {
-            driver.queues.push(key, work);
+            let sent = driver.sent(key);
+            driver.queues.push(key, work, sent);
         }
         Ok(key)
     })?;
@@ -352,22 +380,37 @@ pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
     })
 }
 
-/// Waits until a stream has nothing to do.
+/// Waits until a stream has nothing to do, for the host.
 pub(crate) fn finish(stream: Handle) -> Outcome {
+    let key = end(stream)?;
+    with(|driver| {
+        driver.host_waits_for_stream(key);
+        Ok(())
+    })
+}
+
+/// Waits until a stream has nothing to do, where a GPU's driver need not wait.
+pub(crate) fn end(stream: Handle) -> Outcome<StreamKey> {
     let key = with(|driver| {
         let key = driver.stream(stream)?;
         driver.refuse_while_recording(key)?;
         Ok(key)
     })?;
-    finish_all(key.context, |driver| driver.queues.is_empty(key))
+    finish_all(key.context, |driver| driver.queues.is_empty(key))?;
+    Ok(key)
 }
 
-/// Waits until all streams of a context have nothing to do.
+/// Waits until all streams of a context have nothing to do, for the host.
 pub(crate) fn finish_context(context: Handle) -> Outcome {
-    finish_all(context, |driver| {
+    let finished = finish_all(context, |driver| {
         let mut streams = driver.queues.streams.iter();
         streams.all(|(key, queue)| key.context != context || queue.is_empty())
-    })
+    });
+    with(|driver| {
+        driver.host_waits_for_context(context);
+        Ok(())
+    })?;
+    finished
 }
 
 /// Waits until something is so. A context that fails has soon nothing to do but the callbacks,

@@ -8,6 +8,7 @@ use super::Handle;
 use super::stream::StreamKey;
 use super::work::Work;
 use crate::code::{Code, Outcome};
+use crate::site::Site;
 
 /// A graph. Nodes are in the order in which they were added.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Node {
     pub(crate) handle: Handle,
     pub(crate) work: Work,
     pub(crate) behind: Vec<Handle>,
+    /// The call that added it, where commands are compared.
+    pub(crate) site: Option<Site>,
 }
 
 /// A graph that can be launched: each piece of work with its node, in an order that keeps to the
@@ -28,7 +31,17 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph {
     pub(crate) nodes: Vec<Handle>,
-    pub(crate) work: Arc<Vec<Work>>,
+    pub(crate) work: Arc<GraphWork>,
+}
+
+/// The work of a graph that can be launched, in an order that keeps to the graph's.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphWork {
+    pub(crate) work: Vec<Work>,
+    /// The indices of those that each must be behind.
+    pub(crate) behind: Vec<Vec<usize>>,
+    /// The calls that added the nodes.
+    pub(crate) sites: Vec<Option<Site>>,
 }
 
 impl Graph {
@@ -77,9 +90,21 @@ impl Graph {
 
     pub(crate) fn executable(&self) -> Outcome<ExecutableGraph> {
         let ordered = self.ordered()?;
+        let places: HashMap<Handle, usize> = (0..)
+            .zip(&ordered)
+            .map(|(at, node)| (node.handle, at))
+            .collect();
+        let indices = |node: &Node| {
+            let known = node.behind.iter().filter_map(|from| places.get(from));
+            known.copied().collect()
+        };
         Ok(ExecutableGraph {
             nodes: ordered.iter().map(|node| node.handle).collect(),
-            work: Arc::new(ordered.iter().map(|node| node.work.clone()).collect()),
+            work: Arc::new(GraphWork {
+                work: ordered.iter().map(|node| node.work.clone()).collect(),
+                behind: ordered.iter().map(|node| indices(node)).collect(),
+                sites: ordered.iter().map(|node| node.site.clone()).collect(),
+            }),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::time::Instant;
 
 use super::Handle;
+use super::order::Slot;
 
 /// The legacy default stream of a context.
 pub(crate) const LEGACY: Handle = 0;
@@ -19,6 +20,8 @@ pub(crate) struct Stream {
     /// It and the legacy stream do not wait for each other.
     pub(crate) is_apart: bool,
     pub(crate) priority: c_int,
+    /// Which stream of the program it is, in the order in which they were made, from 1 on.
+    pub(crate) number: u32,
     /// The program has no handle of it any more; it still has work to do.
     pub(crate) is_destroyed: bool,
 }
@@ -39,6 +42,8 @@ pub(crate) struct Event {
     pub(crate) recorded: u64,
     pub(crate) done: u64,
     pub(crate) time: Option<Instant>,
+    /// The order of commands that it recorded last.
+    pub(crate) moment: Slot,
     /// The capture that recorded it last, and the nodes that it follows.
     pub(crate) captured: Option<(u64, Vec<Handle>)>,
     /// The program has no handle of it any more; a stream has still to record it.

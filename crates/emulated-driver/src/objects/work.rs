@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::Handle;
 use super::copy::{Copy, Fill};
+use super::graph::GraphWork;
 use super::launch::Launch;
+use super::order::{Sent, Slot};
 use super::stream::StreamKey;
 
 /// A function of the program that a stream calls.
@@ -55,9 +57,9 @@ pub(crate) enum Work {
     /// The stream is that of the call which enqueued it.
     Callback(Callback, Handle, usize),
     /// Records an event, for the time of this number.
-    Record(Handle, u64),
+    Record(Handle, u64, Slot),
     /// Waits until the event was recorded that often.
-    Wait(Handle, u64),
+    Wait(Handle, u64, Slot),
     WaitValue {
         address: u64,
         value: u64,
@@ -70,8 +72,8 @@ pub(crate) enum Work {
         bytes: u32,
     },
     Free(u64),
-    /// The work of a graph, in order.
-    All(Arc<Vec<Work>>),
+    /// The work of a graph.
+    All(Arc<GraphWork>),
 }
 
 /// A piece of work in a stream.
@@ -80,6 +82,19 @@ pub(crate) struct Item {
     /// Counts up with each call.
     pub(crate) ticket: u64,
     pub(crate) work: Work,
+    /// The call that sent it, where commands are compared.
+    pub(crate) sent: Option<Arc<Sent>>,
+    /// Its place in the launch of a graph.
+    pub(crate) node: Option<NodeOf>,
+}
+
+/// The place of work in the launch of a graph, by the launch's number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NodeOf {
+    /// The node of this index.
+    Node(u64, usize),
+    /// The end, behind all nodes.
+    End(u64),
 }
 
 /// The work that streams have to do.
@@ -107,11 +122,21 @@ impl Queues {
         }
     }
 
-    pub(crate) fn push(&mut self, key: StreamKey, work: Work) {
+    pub(crate) fn push(&mut self, key: StreamKey, work: Work, sent: Option<Arc<Sent>>) {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
         let queue = self.streams.entry(key).or_default();
-        queue.push_back(Item { ticket, work });
+        queue.push_back(Item {
+            ticket,
+            work,
+            sent,
+            node: None,
+        });
+    }
+
+    /// Whether no stream has anything to do.
+    pub(crate) fn are_empty(&self) -> bool {
+        self.calling.is_empty() && self.streams.values().all(VecDeque::is_empty)
     }
 
     pub(crate) fn is_empty(&self, key: StreamKey) -> bool {
