@@ -271,7 +271,7 @@ impl Machine {
     /// The accesses of launches since this was called last, or since [`Machine::watch_accesses`],
     /// page by page, in the order of addresses. Accesses are noted further. Of a launch that was
     /// repeated here, it is what the last attempt accessed.
-    pub fn take_accessed_pages(&mut self, each: impl FnMut(PageAccess)) {
+    pub fn take_accessed_pages(&mut self, each: impl FnMut(&PageAccess)) {
         self.memory.take_pages(each);
     }
 

@@ -5,7 +5,7 @@
 //! commands ask after every launch.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::fault::AccessKind;
@@ -28,21 +28,18 @@ pub type PageBits = [u64; PAGE_BYTES as usize / 64];
 /// Bytes of memory that [`PageAccess`] is about. Its address is a multiple of this.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// The accesses of launches to a page, since accesses were taken last. Strong ones (atomics,
-/// volatile ones, relaxed and stronger ones) are apart from the others, and an atomic reads and
-/// writes.
+/// The accesses of launches to a page, of one manner, since accesses were taken last. An atomic
+/// reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageAccess {
     /// The address of the page's first byte.
     pub address: u64,
-    /// Bytes that weak accesses read.
-    pub read: PageBits,
-    /// Bytes that weak accesses wrote.
-    pub written: PageBits,
-    /// Bytes that strong accesses read.
-    pub strongly_read: PageBits,
-    /// Bytes that strong accesses wrote.
-    pub strongly_written: PageBits,
+    /// They write.
+    pub writes: bool,
+    /// They are strong: atomics, volatile accesses, relaxed and stronger ones.
+    pub is_strong: bool,
+    /// The bytes.
+    pub bytes: PageBits,
 }
 
 /// The manners of an access: indices of [`Marks::sets`].
@@ -58,26 +55,24 @@ const WORDS: usize = PAGE_BYTES as usize / 64;
 /// The bytes of a page that were accessed.
 #[derive(Debug)]
 struct Marks {
-    /// The page is in the list of those that were touched.
-    is_touched: AtomicBool,
+    /// The manners that have bits. With one of them, the page is in the list of those that were
+    /// touched.
+    touched: AtomicU8,
     sets: [[AtomicU64; WORDS]; MANNERS],
 }
 
 impl Default for Marks {
     fn default() -> Marks {
         Marks {
-            is_touched: AtomicBool::new(false),
+            touched: AtomicU8::new(0),
             sets: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
         }
     }
 }
 
 /// The bits of a set, which is empty from then on.
-fn take(set: &[AtomicU64; WORDS]) -> PageBits {
-    std::array::from_fn(|word| match set[word].load(Relaxed) {
-        0 => 0,
-        _ => set[word].swap(0, Relaxed),
-    })
+fn take(set: &mut [AtomicU64; WORDS]) -> PageBits {
+    std::array::from_fn(|word| std::mem::take(set[word].get_mut()))
 }
 
 /// The bytes of a buffer that were accessed, marked by blocks that run in parallel.
@@ -128,7 +123,7 @@ impl Footprint {
     fn mark(&self, manner: usize, address: u64, bytes: u64) {
         let (mut at, end) = (address, address + bytes);
         while at < end {
-            let marks = self.marks(at / PAGE_BYTES);
+            let marks = self.marks(at / PAGE_BYTES, 1 << manner);
             let page_end = (at / PAGE_BYTES + 1) * PAGE_BYTES;
             let last = end.min(page_end);
             while at < last {
@@ -143,12 +138,13 @@ impl Footprint {
         }
     }
 
-    /// The marks of a page, which count as touched.
-    fn marks(&self, page: u64) -> &Marks {
+    /// The marks of a page, which count as touched in a manner.
+    fn marks(&self, page: u64, manner: u8) -> &Marks {
         let index = (page - self.first_page) as usize;
         let chunk = self.chunks[index / CHUNK].get_or_init(Box::default);
         let marks = &chunk[index % CHUNK];
-        if !marks.is_touched.load(Relaxed) && !marks.is_touched.swap(true, Relaxed) {
+        if marks.touched.load(Relaxed) & manner == 0 && marks.touched.fetch_or(manner, Relaxed) == 0
+        {
             let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
             touched.push(index as u32);
         }
@@ -156,7 +152,7 @@ impl Footprint {
     }
 
     /// Gives the accesses to each page, and forgets them.
-    pub(crate) fn take(&mut self, mut each: impl FnMut(PageAccess)) {
+    pub(crate) fn take(&mut self, mut each: impl FnMut(&PageAccess)) {
         let touched = self
             .touched
             .get_mut()
@@ -166,37 +162,45 @@ impl Footprint {
             let chunk = self.chunks[index as usize / CHUNK].get_mut();
             let Some(chunk) = chunk else { continue };
             let marks = &mut chunk[index as usize % CHUNK];
-            *marks.is_touched.get_mut() = false;
-            let [read, written, strongly_read, strongly_written] = &marks.sets;
-            each(PageAccess {
-                address: (self.first_page + u64::from(index)) * PAGE_BYTES,
-                read: take(read),
-                written: take(written),
-                strongly_read: take(strongly_read),
-                strongly_written: take(strongly_written),
-            });
+            let manners = std::mem::take(marks.touched.get_mut());
+            for manner in (0..MANNERS).filter(|manner| manners >> manner & 1 == 1) {
+                each(&PageAccess {
+                    address: (self.first_page + u64::from(index)) * PAGE_BYTES,
+                    writes: manner % STRONG == WRITTEN,
+                    is_strong: manner >= STRONG,
+                    bytes: take(&mut marks.sets[manner]),
+                });
+            }
         }
     }
 
     /// The accesses to the buffer at this address, which are forgotten.
     pub(crate) fn accessed(&mut self, address: u64) -> Accessed {
-        let mut accessed = Accessed::default();
+        // Weak and strong accesses to a page come one after the other.
+        let mut latest: [Option<(u64, PageBits)>; 2] = [None, None];
+        let mut ranges = [Vec::new(), Vec::new()];
         self.take(|page| {
-            let both = |weak: &PageBits, strong: &PageBits| -> PageBits {
-                std::array::from_fn(|word| weak[word] | strong[word])
-            };
-            let sets = [
-                (&mut accessed.read, both(&page.read, &page.strongly_read)),
-                (
-                    &mut accessed.written,
-                    both(&page.written, &page.strongly_written),
-                ),
-            ];
-            for (ranges, bits) in sets {
-                append(ranges, page.address, address, &bits);
+            let kind = usize::from(page.writes);
+            match &mut latest[kind] {
+                Some((known, bytes)) if *known == page.address => {
+                    for (word, more) in bytes.iter_mut().zip(page.bytes) {
+                        *word |= more;
+                    }
+                }
+                other => {
+                    if let Some((known, bytes)) = other.replace((page.address, page.bytes)) {
+                        append(&mut ranges[kind], known, address, &bytes);
+                    }
+                }
             }
         });
-        accessed
+        for (kind, last) in latest.into_iter().enumerate() {
+            if let Some((known, bytes)) = last {
+                append(&mut ranges[kind], known, address, &bytes);
+            }
+        }
+        let [read, written] = ranges;
+        Accessed { read, written }
     }
 }
 
@@ -228,11 +232,12 @@ mod tests {
     fn ranges_come_back() {
         let base = 3 * PAGE_BYTES + 256;
         let mut footprint = Footprint::new(base, 40 * PAGE_BYTES);
-        let ranges = [0..1, 30..70, 96..4096, 4097..9000, 80_000..163_840];
-        for range in &ranges {
+        let ranges = [0..1, 30..74, 96..4096, 4097..9000, 80_000..163_840];
+        for range in [0..1, 30..70, 96..4096, 4097..9000, 80_000..163_840] {
             footprint.mark(READ, base + range.start, range.end - range.start);
         }
         footprint.mark(STRONG + WRITTEN, base + 8, 4);
+        footprint.mark(STRONG + READ, base + 70, 4);
         let expected = Accessed {
             read: ranges.to_vec(),
             written: vec![8..12; 1],
@@ -246,11 +251,15 @@ mod tests {
         let mut footprint = Footprint::new(0x10_0000, 1 << 30);
         footprint.mark(WRITTEN, 0x10_0000 + (1 << 29), 64);
         let mut pages = Vec::new();
-        footprint.take(|page| pages.push(page));
-        assert_eq!(pages.len(), 1);
-        assert_eq!(pages[0].address, 0x10_0000 + (1 << 29));
-        assert_eq!(pages[0].written[0], u64::MAX);
-        assert_eq!(pages[0].written[1..], [0; WORDS - 1]);
-        assert_eq!(pages[0].strongly_written, [0; WORDS]);
+        footprint.take(|page| pages.push(page.clone()));
+        let mut bytes = [0; WORDS];
+        bytes[0] = u64::MAX;
+        let expected = PageAccess {
+            address: 0x10_0000 + (1 << 29),
+            writes: true,
+            is_strong: false,
+            bytes,
+        };
+        assert_eq!(pages, [expected]);
     }
 }

@@ -625,7 +625,7 @@ impl GlobalMemory {
     }
 
     /// The accesses since they were taken last, page by page; buffers are watched as before.
-    pub(crate) fn take_pages(&mut self, mut each: impl FnMut(PageAccess)) {
+    pub(crate) fn take_pages(&mut self, mut each: impl FnMut(&PageAccess)) {
         if self.is_watched {
             let buffers = self.buffers.iter_mut();
             for footprint in buffers.filter_map(|buffer| buffer.footprint.as_mut()) {

@@ -101,21 +101,17 @@ impl Driver {
                 };
                 known = *start..start + allocation.bytes;
             }
-            let sets = [
-                (Manners::READS, &page.read),
-                (Manners::WRITES, &page.written),
-                (Manners::READS_STRONGLY, &page.strongly_read),
-                (Manners::WRITES_STRONGLY, &page.strongly_written),
-            ];
-            for (manners, bits) in sets {
-                if bits.iter().any(|word| *word != 0) {
-                    let commands = &mut between.commands;
-                    commands.access_bits(stamp, manners, page.address, bits);
-                    let kind = allocations.get(&known.start).map(|known| known.kind);
-                    tells_host |= manners == Manners::WRITES_STRONGLY
-                        && kind.is_some_and(|kind| !matches!(kind, Kind::Device | Kind::Variable));
-                }
-            }
+            let manners = match (page.writes, page.is_strong) {
+                (false, false) => Manners::READS,
+                (true, false) => Manners::WRITES,
+                (false, true) => Manners::READS_STRONGLY,
+                (true, true) => Manners::WRITES_STRONGLY,
+            };
+            let commands = &mut between.commands;
+            commands.access_bits(stamp, manners, page.address, &page.bytes);
+            let kind = allocations.get(&known.start).map(|known| known.kind);
+            tells_host |= manners == Manners::WRITES_STRONGLY
+                && kind.is_some_and(|kind| !matches!(kind, Kind::Device | Kind::Variable));
         });
         if tells_host {
             between.commands.host_waits_for(chain);

@@ -157,9 +157,9 @@ impl Driver {
         let (from, to) = (short(earlier), short(later));
         let lanes = (earlier.sent.lane, later.sent.lane);
         let (one, other) = (between.stream_name(lanes.0), between.stream_name(lanes.1));
-        if let (Some((run, _)), Some((same, _))) = (&earlier.node, &later.node)
-            && run == same
-        {
+        let are_nodes = earlier.node.is_some() && later.node.is_some();
+        // In one stream, launches of graphs have an order: only nodes of one launch have none.
+        if are_nodes && lanes.0 == lanes.1 {
             return (
                 format!(
                     "let the graph's node of {to} depend on that of {from} (cudaGraphAddDependencies; in a capture, an event that one stream records and the other waits for)"
@@ -188,7 +188,7 @@ impl Driver {
             ),
             (_, What::Copy | What::Fill) if is_call_without_stream(later) => (
                 format!("call cudaStreamSynchronize for {one} before {to}"),
-                "a call without a stream waits for the default stream, and that not for a stream that was created as non-blocking (CUDA Driver API, \"Stream synchronization behavior\")",
+                "a call without a stream waits for the default stream alone, which does not wait for one that was created as non-blocking (CUDA Driver API, \"Stream synchronization behavior\")",
             ),
             _ if between.is_default_apart(lanes.0, lanes.1) => (
                 record,
