@@ -8,9 +8,9 @@
 mod common;
 #[macro_use]
 mod told;
-
-
-
+mod graphs;
+mod host;
+mod lifetimes;
 mod streams;
 
 /// Kernels of 32 threads, a word each: `produce(to)` writes, `consume(from, to)` copies,
