@@ -196,8 +196,21 @@ pub(crate) struct Side {
     pub(crate) line: Line,
 }
 
-/// Tells a rule that commands of streams broke.
+/// Tells a rule that commands of streams broke, or notes that it is known.
 pub(crate) fn command_fault(fault: &CommandFault) {
+    let sides = fault.places.iter();
+    let lines: Vec<(&str, u32)> = sides
+        .map(|side| (side.line.file.as_str(), side.line.line))
+        .collect();
+    let known = &Settings::get().known;
+    if let Some(reason) = known.reason_of(fault.kind, &fault.command, &lines) {
+        return add(&Record::Known {
+            kernel: &fault.command,
+            kind: fault.kind,
+            reason,
+            text: &fault.text,
+        });
+    }
     let places = fault.places.iter().map(|side| Place {
         role: side.role,
         file: &side.line.file,

@@ -4,8 +4,8 @@ use super::{FaultKind, ProgramFault};
 use crate::config::Sanitize;
 
 /// The kinds that can be left out, by [`FaultKind::name`]: those that a GPU does not notice. The
-/// others end a kernel.
-const KINDS: [&str; 14] = [
+/// others end a kernel. The last are of commands, which those who run several have to find.
+const KINDS: [&str; 17] = [
     "uninitialized read",
     "uninitialized value",
     "race in shared memory",
@@ -21,6 +21,9 @@ const KINDS: [&str; 14] = [
     "lanes missing",
     "shuffle from an inactive lane",
     "out of bounds",
+    "race between commands",
+    "memory used before its allocation",
+    "memory freed in use",
 ];
 
 /// A list of faults that are known, which who runs a program cannot or will not mend.
@@ -115,24 +118,29 @@ impl KnownFaults {
         if !fault.kind.is_unnoticed_by_a_gpu() {
             return None;
         }
-        let known = self.0.iter().find(|known| known.is(fault))?;
+        let own = [&fault.place.source, &fault.place.called_at];
+        let places = own.into_iter().flatten();
+        let places: Vec<(&str, u32)> = places.map(|source| (&*source.file, source.line)).collect();
+        self.reason_of(fault.kind.name(), &fault.kernel, &places)
+    }
+
+    /// As [`KnownFaults::reason`], of a fault between kernels: its kind, a name, and the files and
+    /// lines that it is of.
+    #[must_use]
+    pub fn reason_of(&self, kind: &str, name: &str, places: &[(&str, u32)]) -> Option<&str> {
+        let mut entries = self.0.iter();
+        let known = entries.find(|known| known.kind == kind && known.place.is(name, places))?;
         Some(&known.reason)
     }
 }
 
-impl Known {
-    fn is(&self, fault: &ProgramFault) -> bool {
-        if self.kind != fault.kind.name() {
-            return false;
-        }
-        match &self.place {
-            Place::Kernel(pattern) => matches(pattern, &fault.kernel),
-            Place::File(pattern, line) => {
-                let own = [&fault.place.source, &fault.place.called_at];
-                own.into_iter().flatten().any(|source| {
-                    matches(pattern, &source.file) && line.is_none_or(|line| line == source.line)
-                })
-            }
+impl Place {
+    fn is(&self, name: &str, places: &[(&str, u32)]) -> bool {
+        match self {
+            Place::Kernel(pattern) => matches(pattern, name),
+            Place::File(pattern, line) => places
+                .iter()
+                .any(|(file, at)| matches(pattern, file) && line.is_none_or(|line| line == *at)),
         }
     }
 }
@@ -222,6 +230,16 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_race_between_commands_is_known_by_kernel_or_line() {
+        let list = "race between commands  */main.cu:12\nmemory freed in use  kernel:cuMemFree*";
+        let known = KnownFaults::parse(list).unwrap();
+        let reason = |kind, name, place| known.reason_of(kind, name, &[("/a/main.cu", place)]);
+        assert_eq!(reason("race between commands", "k", 12), Some(""));
+        assert_eq!(reason("race between commands", "k", 13), None);
+        assert_eq!(reason("memory freed in use", "cuMemFreeAsync", 1), Some(""));
     }
 
     #[test]
