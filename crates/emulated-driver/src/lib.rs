@@ -25,6 +25,8 @@
 //!   kernels, and are one memory: nothing is copied.
 //! - **Streams execute in order, at once where they can.** A stream that waits for a value in
 //!   memory, and what waits for that stream, goes on at a later call.
+//! - **A race between commands is told**, by the rules in the head of `driver/between/mod.rs`. The
+//!   program goes on.
 //! - **No call waits for itself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
 //!   from every call, and a process that was forked from one with CUDA
 //!   `CUDA_ERROR_NOT_INITIALIZED`. Both are told.
@@ -41,12 +43,12 @@
 //! | `driver/copy.rs`, `host.rs` | copies and fills; whether the program has the memory of one |
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
 //! | `driver/queue.rs`, `driver/graph.rs` | the work of streams; graphs, and streams that record |
+//! | `driver/between/`, `site/` | races between commands; where the program sent them |
 //! | `report.rs`, `record.rs` | **tells faults**, and records them, so that none is lost |
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
-//! | `image.rs`, `fat_binary.rs`, `parts.rs` | the PTX of what a program loads; of what it links |
-//! | `no_ptx.rs`, `machine_code.rs` | why there is none; what helps where there is machine code |
+//! | `image.rs`, `fat_binary.rs`, `parts.rs`, `no_ptx.rs` | the PTX of what a program loads and links |
 //!
 //! Imports go one way: `api` uses `driver`, which uses `objects`.
 //!
@@ -54,7 +56,7 @@
 //!
 //! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
-//!   not found. Races are looked for within a launch, not between streams.
+//!   not found. The host's own loads and stores are not seen.
 //! - Texture references, mipmaps, views of arrays, virtual memory management, and inter-process
 //!   handles are not supported.
 

@@ -15,7 +15,7 @@ use ptx_emu::short_name;
 
 /// Calls that are taken: those of a program's own code lie within, and an interpreter's need not be
 /// looked at in full.
-const DEPTH: usize = 24;
+const DEPTH: usize = 16;
 
 /// A call of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]

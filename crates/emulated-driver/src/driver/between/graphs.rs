@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use command_order::{Chain, Moment, paths};
+use command_order::{Chain, Commands, Moment, paths};
 
-use super::{Begun, Between};
 use crate::objects::graph::GraphWork;
 use crate::objects::work::NodeOf;
 use crate::site::Site;
@@ -34,81 +33,98 @@ struct Run {
     parent: Option<(u64, usize)>,
 }
 
-impl Between {
-    /// Begins the launch of a graph as work of a chain; gives its number.
-    pub(crate) fn begin_run(&mut self, work: &Arc<GraphWork>, begun: &Begun) -> u64 {
-        let commands = &mut self.commands;
-        let known = self.graphs.known.get(&id(work));
+impl Graphs {
+    /// Begins the launch of a graph as work of a chain, or as a node of another launch; gives its
+    /// number.
+    pub(super) fn begin_run<L>(
+        &mut self,
+        commands: &mut Commands<L>,
+        work: &Arc<GraphWork>,
+        chain: Chain,
+        node: Option<NodeOf>,
+    ) -> u64 {
+        let known = self.known.get(&id(work));
         if let Some((_, ended)) = known {
-            commands.wait(begun.chain, ended);
+            commands.wait(chain, ended);
         }
         let paths = paths(&work.behind);
         let count = paths.iter().max().map_or(0, |last| last + 1);
         let known = known.map(|(chains, _)| chains.clone());
         let own: Vec<Chain> = match known.filter(|chains| chains.len() == count) {
             Some(chains) if count > 1 => chains,
-            _ if count < 2 => vec![begun.chain],
+            _ if count < 2 => vec![chain],
             _ => (0..count).map(|_| commands.chain()).collect(),
         };
-        self.graphs.last += 1;
+        self.last += 1;
         let run = Run {
             work: Arc::clone(work),
             chains: paths.into_iter().map(|path| own[path]).collect(),
             own,
-            start: commands.moment(begun.chain),
+            start: commands.moment(chain),
             nodes: vec![None; work.work.len()],
-            parent: match begun.node {
+            parent: match node {
                 Some(NodeOf::Node(run, node)) => Some((run, node)),
                 _ => None,
             },
         };
-        self.graphs.runs.insert(self.graphs.last, run);
-        self.graphs.last
+        self.runs.insert(self.last, run);
+        self.last
     }
 
     /// The chain of a node, which waits for what the node does.
-    pub(super) fn begin_node(&mut self, run: u64, node: usize) -> Option<Chain> {
-        let run = self.graphs.runs.get(&run)?;
+    pub(super) fn begin_node<L>(
+        &mut self,
+        commands: &mut Commands<L>,
+        run: u64,
+        node: usize,
+    ) -> Option<Chain> {
+        let run = self.runs.get(&run)?;
         let chain = *run.chains.get(node)?;
-        self.commands.wait(chain, &run.start);
+        commands.wait(chain, &run.start);
         for before in &run.work.behind[node] {
             if let Some(moment) = &run.nodes[*before] {
-                self.commands.wait(chain, moment);
+                commands.wait(chain, moment);
             }
         }
         Some(chain)
     }
 
-    pub(super) fn end_node(&mut self, run: u64, node: usize, chain: Chain) {
-        let moment = self.commands.moment(chain);
-        if let Some(run) = self.graphs.runs.get_mut(&run) {
+    pub(super) fn end_node<L>(
+        &mut self,
+        commands: &Commands<L>,
+        run: u64,
+        node: usize,
+        chain: Chain,
+    ) {
+        let moment = commands.moment(chain);
+        if let Some(run) = self.runs.get_mut(&run) {
             run.nodes[node] = Some(moment);
         }
     }
 
     /// Ends a launch: its stream, or the node that it is, goes on behind all nodes.
-    pub(super) fn end_run(&mut self, run: u64, chain: Chain) {
-        let Some(run) = self.graphs.runs.remove(&run) else {
+    pub(super) fn end_run<L>(&mut self, commands: &mut Commands<L>, run: u64, chain: Chain) {
+        let Some(run) = self.runs.remove(&run) else {
             return;
         };
         let chain = match run.parent {
             Some((outer, node)) => {
-                { self.graphs.runs.get(&outer) }.map_or(chain, |outer| outer.chains[node])
+                { self.runs.get(&outer) }.map_or(chain, |outer| outer.chains[node])
             }
             None => chain,
         };
         for moment in run.nodes.iter().flatten() {
-            self.commands.wait(chain, moment);
+            commands.wait(chain, moment);
         }
-        let moment = self.commands.moment(chain);
-        self.graphs.known.insert(id(&run.work), (run.own, moment));
+        let moment = commands.moment(chain);
+        self.known.insert(id(&run.work), (run.own, moment));
         if let Some((outer, node)) = run.parent {
-            self.end_node(outer, node, chain);
+            self.end_node(commands, outer, node, chain);
         }
     }
 
     pub(super) fn site_of_node(&self, run: u64, node: usize) -> Option<Site> {
-        let run = self.graphs.runs.get(&run)?;
+        let run = self.runs.get(&run)?;
         run.work.sites.get(node)?.clone()
     }
 }

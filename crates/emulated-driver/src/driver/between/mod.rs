@@ -56,6 +56,7 @@ use command_order::{Chain, Commands, Stamp};
 use super::Driver;
 use crate::caller;
 use crate::objects::Handle;
+use crate::objects::graph::GraphWork;
 use crate::objects::launch::Launch;
 use crate::objects::order::{Lane, Sent, Slot};
 use crate::objects::stream::{LEGACY, PER_THREAD, StreamKey};
@@ -138,6 +139,12 @@ impl Between {
         if self.is_active {
             self.commands.forget(range);
         }
+    }
+
+    /// Begins the launch of a graph; gives its number.
+    pub(super) fn begin_run(&mut self, work: &Arc<GraphWork>, begun: &Begun) -> u64 {
+        let (chain, node) = (begun.chain, begun.node);
+        self.graphs.begin_run(&mut self.commands, work, chain, node)
     }
 
     /// The number of a new stream.
@@ -326,7 +333,12 @@ impl Driver {
     pub(super) fn begin_command(&mut self, item: &Item) -> Option<Begun> {
         let sent = item.sent.as_ref().filter(|_| self.between.is_active)?;
         let chain = match item.node {
-            Some(NodeOf::Node(run, node)) => self.between.begin_node(run, node)?,
+            Some(NodeOf::Node(run, node)) => {
+                let Between {
+                    graphs, commands, ..
+                } = &mut self.between;
+                graphs.begin_node(commands, run, node)?
+            }
             _ => {
                 let chain = self.known_lane(sent.lane).chain;
                 self.between.enter(sent.lane, chain);
@@ -341,7 +353,10 @@ impl Driver {
         let what = match &item.work {
             Work::Nothing => {
                 if let Some(NodeOf::End(run)) = item.node {
-                    self.between.end_run(run, chain);
+                    let Between {
+                        graphs, commands, ..
+                    } = &mut self.between;
+                    graphs.end_run(commands, run, chain);
                 }
                 return Some(begun(None));
             }
@@ -369,7 +384,9 @@ impl Driver {
             Work::Call(..) | Work::Callback(..) => What::Function,
         };
         let node = match item.node {
-            Some(NodeOf::Node(run, node)) => Some((run, self.between.site_of_node(run, node))),
+            Some(NodeOf::Node(run, node)) => {
+                Some((run, self.between.graphs.site_of_node(run, node)))
+            }
             _ => None,
         };
         let label = Label {
@@ -401,7 +418,10 @@ impl Driver {
         if let Some(NodeOf::Node(run, node)) = begun.node
             && !matches!(work, Work::All(_))
         {
-            self.between.end_node(run, node, begun.chain);
+            let Between {
+                graphs, commands, ..
+            } = &mut self.between;
+            graphs.end_node(commands, run, node, begun.chain);
         }
     }
 
