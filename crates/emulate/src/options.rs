@@ -62,6 +62,9 @@ pub struct EmulateArgs {
     /// [default: stop, and continue for pytest with the plugin of the wheel]
     #[arg(long, value_name = "WHAT", conflicts_with = "file")]
     pub(crate) after_fault: Option<AfterFault>,
+    /// Tell memory that the program has not freed when its context ends, or the program
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) leaks: bool,
     /// A list of known faults, which are counted and not told: a line for each with its kind and
     /// place, below a `#` with the reason; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "file")]

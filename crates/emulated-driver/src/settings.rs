@@ -20,6 +20,7 @@
 //! | `EMULATED_DRIVER_EACH` | 1: a fault is recorded each time, and told once | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_RECORD` | set by `harness emulate`, for the same records: see `record.rs` | none |
+//! | `EMULATED_DRIVER_LEAKS` | 1: memory that is not freed at the end is told | 0 |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
 //! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
 //! | `CUDA_VISIBLE_DEVICES` | which of the devices, in which order: see `visible.rs` | all |
@@ -78,6 +79,8 @@ pub(crate) struct Settings {
     pub(crate) each: bool,
     /// Whether commands are compared that may run at the same time.
     pub(crate) streams: bool,
+    /// Whether memory is told that is not freed at the end.
+    pub(crate) leaks: bool,
     pub(crate) counts: bool,
     pub(crate) trace: bool,
 }
@@ -137,6 +140,7 @@ impl Settings {
         let multiprocessors = number("EMULATED_DRIVER_MULTIPROCESSORS", most, most).max(1);
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
+        let leaks = number("EMULATED_DRIVER_LEAKS", 0, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
         let each = number("EMULATED_DRIVER_EACH", 0, 1) == 1;
         let volatile_is_plain = number("EMULATED_DRIVER_VOLATILE_IS_PLAIN", 0, 1) == 1;
@@ -240,6 +244,7 @@ impl Settings {
             known,
             each,
             streams,
+            leaks,
             counts,
             trace,
         };

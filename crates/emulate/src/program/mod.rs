@@ -269,6 +269,7 @@ fn settings(
         ),
         ("EMULATED_DRIVER_RECORD", record),
         ("EMULATED_DRIVER_COUNTS", flag(args.counts)),
+        ("EMULATED_DRIVER_LEAKS", flag(args.leaks)),
     ];
     let after_fault = args.after_fault.map(named);
     settings.extend(after_fault.map(|name| ("EMULATED_DRIVER_AFTER_FAULT", name)));

@@ -33,8 +33,11 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
     }
     let context = with(|driver| {
         let known = driver.allocations.get(&address);
-        let known = known.filter(|known| kinds.contains(&known.kind));
-        Ok(known.ok_or(Code::INVALID_VALUE)?.context)
+        let Some(known) = known.filter(|known| kinds.contains(&known.kind)) else {
+            driver.note_second_free(address);
+            return Err(Code::INVALID_VALUE);
+        };
+        Ok(known.context)
     })?;
     // A fault of the context does not keep memory from being freed.
     let _ = queue::finish_context(context);

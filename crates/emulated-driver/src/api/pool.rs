@@ -35,8 +35,11 @@ driver_api! {
     }
     fn cuMemFreeAsync(address: u64, stream: Handle) {
         with(|driver| {
-            let known = driver.allocations.get(&address);
-            known.filter(|known| known.kind == Kind::Device).map(|_| ()).ok_or(Code::INVALID_VALUE)
+            if driver.allocations.get(&address).is_some_and(|known| known.kind == Kind::Device) {
+                return Ok(());
+            }
+            driver.note_second_free(address);
+            Err(Code::INVALID_VALUE)
         })?;
         queue::submit(stream, Work::Free(address))
     }

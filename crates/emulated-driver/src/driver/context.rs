@@ -76,6 +76,7 @@ impl Driver {
 
     /// Takes away all that a context has.
     pub(crate) fn clear_context(&mut self, context: Handle) -> AtEnd {
+        self.tell_leaks(Some(context));
         let of_context: Vec<u64> = self
             .allocations
             .iter()

@@ -76,6 +76,7 @@ impl Driver {
             pool,
         };
         self.allocations.insert(address, allocation);
+        self.note_allocation(address);
         Ok(())
     }
 
@@ -121,6 +122,8 @@ impl Driver {
             return false;
         };
         self.machine.free(address);
+        self.made_at.remove(&address);
+        self.freed.insert(address);
         self.between.forget(address..address + allocation.bytes);
         match allocation.kind {
             Kind::Device => {

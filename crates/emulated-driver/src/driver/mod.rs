@@ -8,6 +8,7 @@ mod copy;
 mod explain;
 mod graph;
 mod launch;
+mod leaks;
 mod memory;
 mod module;
 pub(crate) mod queue;
@@ -33,6 +34,7 @@ use crate::objects::texture::Made;
 use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
+use crate::site::Site;
 
 /// Memory of each device, in bytes.
 pub(crate) const DEVICE_BYTES: u64 = 16 << 30;
@@ -59,6 +61,10 @@ pub(crate) struct Driver {
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
+    /// Where memory was allocated, if it is to be told where it was not freed.
+    made_at: BTreeMap<u64, Site>,
+    /// The addresses of memory that was freed.
+    freed: HashSet<u64>,
     pub(crate) queues: Queues,
     pub(crate) between: Between,
     /// Chooses the launch that a page replays, if one is asked for.
@@ -147,6 +153,8 @@ impl Driver {
             images: HashMap::new(),
             allocations: BTreeMap::new(),
             allocated: 0,
+            made_at: BTreeMap::new(),
+            freed: HashSet::new(),
             queues: Queues::default(),
             between: Between::new(settings.streams),
             replayer: {

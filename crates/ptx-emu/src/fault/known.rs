@@ -5,7 +5,7 @@ use crate::config::Sanitize;
 
 /// The kinds that can be left out, by [`FaultKind::name`]: those that a GPU does not notice. The
 /// others end a kernel. The last are of commands, which those who run several have to find.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "uninitialized read",
     "uninitialized value",
     "race in shared memory",
@@ -24,6 +24,7 @@ const KINDS: [&str; 17] = [
     "race between commands",
     "memory used before its allocation",
     "memory freed in use",
+    "memory not freed",
 ];
 
 /// A list of faults that are known, which who runs a program cannot or will not mend.
