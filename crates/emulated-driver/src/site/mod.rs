@@ -3,7 +3,9 @@
 //!
 //! The line that a user knows is the innermost one of her own code. Left out are the driver itself,
 //! functions of the CUDA runtime (`cuda...`), the stubs that nvcc makes for kernels, headers of
-//! CUDA, and crates of the registry (`cust`, `cudarc`).
+//! CUDA, and crates of the registry (`cust`, `cudarc`). A program of Python has no line here: its
+//! frames are not on the stack, and to ask the interpreter for them takes its lock, which a thread
+//! may hold that waits for the driver.
 
 mod lines;
 
@@ -99,8 +101,21 @@ impl Site {
     }
 }
 
-/// The frames from the first of the program's own on.
+/// The frames from the first of the program's own on, as far as an interpreter.
 fn own(frames: &[Frame]) -> &[Frame] {
+    let is_python = |frame: &Frame| {
+        let starts = [
+            "_Py",
+            "Py",
+            "__pyx_",
+            "__Pyx_",
+            "cfunction_",
+            "do_call_core",
+        ];
+        starts.iter().any(|start| frame.function.starts_with(start))
+    };
+    let end = frames.iter().position(is_python);
+    let frames = &frames[..end.unwrap_or(frames.len())];
     let mut first = 0;
     for (index, frame) in frames.iter().enumerate() {
         let name = &frame.function;
@@ -209,6 +224,12 @@ mod tests {
         ];
         assert_eq!(own(&wrapped)[0], frame("upload", "src/main.rs", 7));
         assert_eq!(own(&[frame("cudaMemcpy", "", 0)]), []);
+        let python = [
+            frame("cuLaunchKernel", "", 0),
+            frame("__pyx_f_4cuda_launch", "", 0),
+            frame("_PyEval_EvalFrameDefault", "Python/ceval.c", 7352),
+        ];
+        assert_eq!(own(&python), []);
     }
 
     /// The test program has debug information, or at least a name.
