@@ -84,6 +84,11 @@ pub(crate) fn starts() {
     let _ = STARTED_BY.compare_exchange(0, std::process::id(), Relaxed, Relaxed);
 }
 
+/// Whether this process has started the driver, and was not forked from one that had.
+pub(crate) fn is_starter() -> bool {
+    STARTED_BY.load(Relaxed) == std::process::id()
+}
+
 /// Calls a function of the program for a stream.
 pub(crate) fn as_stream(call: impl FnOnce()) {
     IS_STREAM.set(true);

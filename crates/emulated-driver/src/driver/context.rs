@@ -88,6 +88,8 @@ impl Driver {
         }
         self.streams.retain(|_, stream| stream.context != context);
         self.queues.forget(context);
+        // Nothing of it is under way any more.
+        self.host_waits_for_context(context);
         self.events.retain(|_, event| event.context != context);
         self.modules.retain(|_, module| module.context != context);
         self.functions

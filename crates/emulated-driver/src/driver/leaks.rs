@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::{DRIVER, Driver};
+use crate::caller;
 use crate::objects::Handle;
 use crate::objects::memory::Kind;
 use crate::report::{self, CommandFault, Side};
@@ -94,6 +95,10 @@ impl Driver {
 
 /// The end of the process, behind what its other libraries and its own objects free.
 extern "C" fn end() {
+    // A process that was forked has its parent's memory.
+    if !caller::is_starter() {
+        return;
+    }
     // A thread that holds the lock now has not come to an end.
     let mut locked = match DRIVER.try_lock() {
         Ok(driver) => driver,

@@ -86,6 +86,10 @@ fn lock() -> MutexGuard<'static, Option<Driver>> {
 /// Starts the driver. Later calls do nothing.
 pub(crate) fn start() -> Outcome {
     caller::starts();
+    if Settings::get().streams {
+        // The first trace of a process loads a library, which is not to happen under the lock.
+        drop(Site::here());
+    }
     let mut driver = lock();
     if driver.is_none() {
         report::started();
