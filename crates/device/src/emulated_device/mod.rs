@@ -54,15 +54,15 @@ pub struct EmulatedDevice {
     /// The text that kernels have printed, where it is kept.
     printed: Option<Mutex<Printed>>,
     replays: Replays,
-    /// What runs of a plan's commands where launches are sampled.
+    /// The exceptions where launches are sampled.
     sampling: Sampling,
 }
 
-/// What runs in full although launches are sampled ([`Options::most_blocks`]), and what does not
-/// run at all.
+/// Exceptions where launches are sampled ([`Options::most_blocks`]): kernels that run in full, and
+/// copies that are left out.
 #[derive(Debug, Clone, Default)]
 pub struct Sampling {
-    /// Kernels of which all blocks run: those that prepare what decides the way of others.
+    /// Kernels whose blocks all run, since the others decide by their results what to do.
     pub whole: BTreeSet<String>,
     /// The most bytes of a copy between buffers, if any are too many.
     pub copied_bytes: Option<u64>,

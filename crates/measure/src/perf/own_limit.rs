@@ -104,18 +104,19 @@ pub fn busy(
     };
     let part_of = |steps: u32| Some((steps, plan_of(case.part(0, steps)?.as_ref())?));
     let Some(of) = case.timesteps() else {
-        return units.busy(units.count(variant, [&whole; 2], inputs)?);
+        return Some(units.busy(units.count(variant, [&whole; 2], inputs)?));
     };
     let of_launch = of.div_ceil(launches(&whole).max(1));
     if of_launch > MAX_STEPS.into() {
-        // Its launches loop over the timesteps. What more of them add, each adds.
+        // Its launches loop over the timesteps, and each adds as much as these few more do.
         let [one, two] = [FEW_STEPS, 2 * FEW_STEPS].map(|steps| {
             let (_, plan) = part_of(steps)?;
             units.count(variant, [&plan; 2], inputs)
         });
         let (one, two) = (one?, two?);
         let rounds = of as f64 / f64::from(FEW_STEPS);
-        return units.busy([0, 1, 2, 3].map(|unit| rounds * (two[unit] - one[unit]).max(0.0)));
+        let cycles = [0, 1, 2, 3].map(|unit| rounds * (two[unit] - one[unit]).max(0.0));
+        return Some(units.busy(cycles));
     }
     // The first one that launches all kernels of the whole, or else most of them.
     let mut fewest: Option<(usize, Plan)> = None;
@@ -129,7 +130,7 @@ pub fn busy(
         }
     }
     let part = fewest.as_ref().map_or(&whole, |(_, plan)| plan);
-    units.busy(units.count(variant, [&whole, part], inputs)?)
+    Some(units.busy(units.count(variant, [&whole, part], inputs)?))
 }
 
 /// All launches of a plan.
@@ -158,8 +159,8 @@ impl Units {
     }
 
     /// By cycles of each unit.
-    fn busy(&self, cycles: [f64; 4]) -> Option<Busy> {
-        Some(Busy(cycles.map(|cycles| cycles / self.clock_hz)))
+    fn busy(&self, cycles: [f64; 4]) -> Busy {
+        Busy(cycles.map(|cycles| cycles / self.clock_hz))
     }
 
     /// Cycles for which each unit is busy in a run of the whole plan, by the launches of a part of
@@ -273,8 +274,8 @@ fn opcode<'t>(lines: &[&'t str], line: u32) -> &'t str {
 }
 
 /// Cycles for which an instruction's data pass between threads and L1 or shared memory.
-/// Asynchronous copies do not pass there (measured: Nsight Compute's
-/// `l1tex__data_pipe_lsu_wavefronts`, which this counts).
+/// Asynchronous copies are left out: they add less than one to Nsight Compute's
+/// `l1tex__data_pipe_lsu_wavefronts`, which this counts.
 fn wavefronts(instruction: &InstructionCounts, opcode: &str) -> u64 {
     let counts = &instruction.counts;
     if opcode.starts_with("shfl.") {

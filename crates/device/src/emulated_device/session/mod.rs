@@ -204,11 +204,11 @@ impl<'d> EmulatedSession<'d> {
                 };
                 let kernel = first.kernel;
                 let is_whole = self.device.sampling.whole.contains(kernel);
-                let options = self.machine.options().clone();
-                if is_whole {
+                let sampling = is_whole.then(|| self.machine.options().clone());
+                if let Some(options) = sampling.clone() {
                     self.machine.set_options(Options {
                         most_blocks: None,
-                        ..options.clone()
+                        ..options
                     });
                 }
                 let (plan, addresses, share) = (&self.plan, &self.addresses, &self.device.share);
@@ -219,7 +219,9 @@ impl<'d> EmulatedSession<'d> {
                     |wrong| place_of(wrong, plan, share, addresses),
                     |machine| machine.launch_together(&launches, kernel, &config),
                 );
-                self.machine.set_options(options);
+                if let Some(options) = sampling {
+                    self.machine.set_options(options);
+                }
                 self.device.show(printed);
                 let mut report = match ended {
                     Ok(report) => report,
