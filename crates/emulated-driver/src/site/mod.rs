@@ -3,11 +3,11 @@
 //!
 //! The line that a user knows is the innermost one of her own code. Left out are the driver itself,
 //! functions of the CUDA runtime (`cuda...`), the stubs that nvcc makes for kernels, headers of
-//! CUDA, and crates of the registry (`cust`, `cudarc`). A program of Python has no line here: its
-//! frames are not on the stack, and to ask the interpreter for them takes its lock, which a thread
-//! may hold that waits for the driver.
+//! CUDA, and crates of the registry (`cust`, `cudarc`). A program of Python has the line of its own
+//! innermost frame, unless an extension of its own has one.
 
 mod lines;
+mod python;
 
 use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
@@ -21,7 +21,11 @@ const DEPTH: usize = 16;
 
 /// A call of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Site(Arc<[usize]>);
+pub(crate) struct Site {
+    calls: Arc<[usize]>,
+    /// Python's frame, whose line is known while the call lasts alone.
+    python: Option<Arc<Frame>>,
+}
 
 /// A source line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +52,17 @@ impl Site {
         #[cfg(not(target_env = "gnu"))]
         let count: c_int = 0;
         let count = usize::try_from(count).unwrap_or(0);
-        Site(stack[..count].iter().map(|at| *at as usize).collect())
+        Site {
+            calls: stack[..count].iter().map(|at| *at as usize).collect(),
+            python: python::here().map(Arc::new),
+        }
     }
 
     /// The innermost line of the program's own code; `None` where it has no debug information.
     pub(crate) fn line(&self) -> Option<Line> {
         let frames = self.frames();
-        let own = own(&frames);
-        own.iter().find_map(|frame| frame.line.clone())
+        let native = own(&frames).iter().find_map(|frame| frame.line.clone());
+        native.or_else(|| self.python.as_ref()?.line.clone())
     }
 
     /// Words for a message: `main.cu:12, in main`, or the function alone, or nothing.
@@ -64,10 +71,11 @@ impl Site {
         let own = own(&frames);
         let with_line = own
             .iter()
+            .chain(self.python.as_deref())
             .find_map(|frame| Some((frame, frame.line.as_ref()?)));
         if let Some((frame, Line { file, line, .. })) = with_line {
             let function = match frame.function.as_str() {
-                "" => String::new(),
+                "" | "<module>" => String::new(),
                 function => format!(", in {}", short_name(function)),
             };
             return Some(format!("{file}:{line}{function}"));
@@ -80,7 +88,7 @@ impl Site {
     fn frames(&self) -> Vec<Frame> {
         let own = lines::module_of(Site::here as fn() -> Site as usize).map(|module| module.bias);
         let mut frames = Vec::new();
-        for &return_address in &*self.0 {
+        for &return_address in &*self.calls {
             // The call lies before the address that it returns to.
             let address = return_address.saturating_sub(1);
             let Some(module) = lines::module_of(address) else {
@@ -235,7 +243,7 @@ mod tests {
     /// The test program has debug information, or at least a name.
     #[test]
     fn a_call_has_a_place() {
-        let Site(addresses) = Site::here();
-        assert!(!addresses.is_empty());
+        let Site { calls, .. } = Site::here();
+        assert!(!calls.is_empty());
     }
 }
