@@ -78,7 +78,6 @@
 mod arm_cores;
 pub mod buffer;
 pub mod check;
-mod conflict;
 pub mod cpu;
 mod device_error;
 mod emulated_device;

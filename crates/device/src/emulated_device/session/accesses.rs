@@ -1,16 +1,14 @@
 //! The checks of what commands access: a launch no more than it states, and commands that are
 //! recorded as independent nothing that another of them writes.
 
-use std::ops::Range;
-
+use command_order::{Commands, Conflict, Manners};
 use ptx_emu::{Accessed, Schedule};
 
 use super::EmulatedSession;
-use crate::conflict::{Conflict, Group, Place};
 use crate::device_error::DeviceError;
 use crate::error::Error;
 use crate::share::Role;
-use plan::Command;
+use plan::{Command, Dependence, Does};
 
 impl EmulatedSession<'_> {
     /// Executes a command where others may run on other devices, and checks that it accesses what
@@ -135,15 +133,13 @@ impl EmulatedSession<'_> {
             self.execute_watched(commands)?;
             return Ok(());
         }
-        let mut group = Group::default();
+        let mut group = Commands::default();
         for &mut (position, command) in commands {
             let mut accessed = self.execute_watched(&[(position, command)])?;
             if self.device.options.sanitize.races {
                 accessed.extend(self.moved(command));
             }
-            for (address, Accessed { read, written }) in accessed {
-                self.add(&mut group, position, address, &read, &written)?;
-            }
+            self.check_independent(&mut group, position, accessed)?;
         }
         Ok(())
     }
@@ -180,41 +176,70 @@ impl EmulatedSession<'_> {
         })
     }
 
-    /// Adds what a command accesses of the buffer at this address to what its group has accessed.
-    fn add(
+    /// Adds a command to its group, each of which may run at any time, and checks that none writes
+    /// an element that another accesses: a byte of an element is as good as all of it.
+    fn check_independent(
         &self,
-        group: &mut Group,
-        command: usize,
-        address: u64,
-        read: &[Range<u64>],
-        written: &[Range<u64>],
+        group: &mut Commands<usize>,
+        position: usize,
+        accessed: Vec<(u64, Accessed)>,
     ) -> Result<(), DeviceError> {
-        let mut buffers = self.addresses.iter().zip(self.plan.buffers());
-        let (name, element_bytes) = match buffers.find(|&(&start, _)| start == address) {
-            Some((_, buffer)) => (buffer.name.as_str(), buffer.element.size() as u64),
-            None => {
-                let mut variables = self.modules[0].program().globals.iter();
-                let is_here = |name| {
-                    let mut here = self.modules.iter().filter_map(|module| module.global(name));
-                    here.any(|at| at.0 == address)
-                };
-                let variable = variables.find(|variable| is_here(&variable.name));
-                (variable.map_or("?", |variable| &variable.name), 1)
+        let (chain, sent) = (group.chain(), group.host());
+        let command = group.begin(chain, &sent, position);
+        for (address, Accessed { read, written }) in accessed {
+            let (_, size) = self.named(address);
+            for (ranges, manners) in [(written, Manners::WRITES), (read, Manners::READS)] {
+                for bytes in ranges {
+                    let elements = bytes.start / size..bytes.end.div_ceil(size);
+                    let all = address + elements.start * size..address + elements.end * size;
+                    group.access(command, manners, all);
+                }
             }
+        }
+        match group.end().conflicts.first() {
+            Some(conflict) => {
+                let earlier = *group.label(conflict.earlier).expect("all are kept");
+                Err(Box::new(self.dependence(conflict, earlier, position)).into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What a conflict of two commands is to the plan's author.
+    fn dependence(&self, conflict: &Conflict, earlier: usize, later: usize) -> Dependence {
+        let does = |command, manners: Manners| Does {
+            command,
+            writes: manners.write(),
         };
-        let place = Place {
-            address,
-            element_bytes,
+        let at = conflict.extent.start;
+        let starts = self.addresses.iter().copied();
+        let variables = self.modules.iter().flat_map(|module| {
+            let globals = self.modules[0].program().globals.iter();
+            globals.filter_map(|variable| Some(module.global(&variable.name)?.0))
+        });
+        let start = starts.chain(variables).filter(|&start| start <= at).max();
+        let start = start.expect("an access lies in a buffer or a variable");
+        let (name, size) = self.named(start);
+        self.plan.dependence(
+            name,
+            (at - start) / size,
+            does(earlier, conflict.manners),
+            does(later, conflict.by),
+        )
+    }
+
+    /// The name of the buffer or variable at this address, and bytes of an element.
+    fn named(&self, address: u64) -> (&str, u64) {
+        let mut buffers = self.addresses.iter().zip(self.plan.buffers());
+        if let Some((_, buffer)) = buffers.find(|&(&start, _)| start == address) {
+            return (buffer.name.as_str(), buffer.element.size() as u64);
+        }
+        let mut variables = self.modules[0].program().globals.iter();
+        let is_here = |name| {
+            let mut here = self.modules.iter().filter_map(|module| module.global(name));
+            here.any(|at| at.0 == address)
         };
-        group
-            .add(command, &place, read, written)
-            .map_err(|conflict| {
-                let Conflict {
-                    element,
-                    this,
-                    other,
-                } = conflict;
-                Box::new(self.plan.dependence(name, element, other, this)).into()
-            })
+        let variable = variables.find(|variable| is_here(&variable.name));
+        (variable.map_or("?", |variable| &variable.name), 1)
     }
 }
