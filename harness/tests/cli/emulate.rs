@@ -55,3 +55,29 @@ fn a_fault_of_a_program_is_one_of_the_command() {
         "{report}"
     );
 }
+
+/// The streams and events that order a plan on several GPUs, by what its kernels and copies really
+/// access.
+#[test]
+fn plans_of_several_devices_have_no_race_between_their_commands() {
+    let program = env!("CARGO_BIN_EXE_harness");
+    for case in [
+        "poisson --n 9 --iterations 4",
+        "wave2d --shape 32,24 --steps 6",
+        "wave3d --shape 9,8,10 --steps 5",
+        "stencil25 --shape 30,20,24 --steps 3",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let emulate = "emulate --devices 3 --multiprocessors 2 --".split(' ');
+        let run = ["run"].into_iter().chain(case.split(' '));
+        let words = [program].into_iter().chain(run);
+        let mut command = harness(folder.path(), &emulate.chain(words).collect::<Vec<_>>());
+        let output = command
+            .args(["--gpus=3", "--device=cuda"])
+            .output()
+            .unwrap();
+        let text = describe(&output);
+        assert!(text.starts_with("exit code: 0"), "{case}: {text}");
+        assert!(text.contains("emulate: no fault"), "{case}: {text}");
+    }
+}

@@ -5,4 +5,5 @@ mod errors;
 mod gpu;
 mod labs;
 mod membench;
+mod ordered;
 mod several;

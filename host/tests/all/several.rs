@@ -13,7 +13,9 @@ use plan::{Arg, Command, Plan, PlanError};
 use proptest::prelude::*;
 use terminal::progress::NoProgress;
 
-fn poisson(n: u32, iterations: u32) -> Poisson {
+use crate::ordered::conflicts;
+
+pub fn poisson(n: u32, iterations: u32) -> Poisson {
     let problem = Poisson::new(n, iterations).unwrap();
     problem
         .with_start(Start::Random { seed: 7.into() })
@@ -35,6 +37,12 @@ fn wave2d([n_x, n_y]: [u32; 2], steps: u32, scene: &str) -> Wave2d {
     problem.with_start(host::wave2d::Start::Random { seed: 7.into() })
 }
 
+/// The plan of a variant for some devices.
+pub fn record(lab: &str, case: &dyn LabCase, variant: &str, devices: u32) -> Plan {
+    let variant = find_lab(lab).unwrap().find(variant).unwrap();
+    variant.record_for(case, devices).unwrap()
+}
+
 /// Runs the variant on `devices` emulated devices, compares its results with the CPU's, and returns
 /// the plan.
 fn compared(lab: &str, case: &dyn LabCase, variant: &str, devices: u32) -> Result<Plan, Error> {
@@ -51,6 +59,12 @@ fn compared_in_order(
 ) -> Result<Plan, Error> {
     let variant = find_lab(lab).unwrap().find(variant).unwrap();
     let plan = variant.record_for(case, devices)?;
+    assert_eq!(
+        conflicts(&plan, &plan.dependencies()),
+        [],
+        "{}",
+        variant.name
+    );
     let device = EmulatedDevice::default().with_devices(devices);
     let order = Order {
         number: order,
