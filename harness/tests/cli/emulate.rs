@@ -65,7 +65,7 @@ fn plans_of_several_devices_have_no_race_between_their_commands() {
         "poisson --n 9 --iterations 4",
         "wave2d --shape 32,24 --steps 6",
         "wave3d --shape 9,8,10 --steps 5",
-        "stencil25 --shape 30,20,24 --steps 3",
+        "stencil25 --shape 24,16,12 --shell 1 --steps 3",
     ] {
         let folder = tempfile::tempdir().unwrap();
         let emulate = "emulate --devices 3 --multiprocessors 2 --".split(' ');

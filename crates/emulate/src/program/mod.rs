@@ -148,7 +148,12 @@ fn file_of((file, package): (&str, &str)) -> Result<PathBuf, CommandError> {
     })?;
     let folder = program.parent().unwrap_or(Path::new("."));
     let places = [folder.join(file), folder.join("deps").join(file)];
-    let found = places.iter().find(|place| place.exists());
+    // Cargo makes both, at different times: the other one may be of an older source.
+    let made = |place: &&PathBuf| place.metadata().and_then(|file| file.modified()).ok();
+    let found = places
+        .iter()
+        .filter(|place| place.exists())
+        .max_by_key(made);
     found.cloned().ok_or_else(|| {
         CommandError::Environment(format!(
             "there is no {file} beside {}: copy it there from the release, or run `cargo build --release -p {package}`",
