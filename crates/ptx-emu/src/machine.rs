@@ -509,6 +509,41 @@ impl Machine {
         self.run(&[module], id, config, &[&params])
     }
 
+    /// Checks all of a launch that is known before it runs.
+    ///
+    /// # Errors
+    /// [`Fault::Launch`] if [`Machine::launch`] would give it, except for arguments that do not fit
+    /// and for want of the system's memory.
+    pub fn check(
+        &self,
+        module: &LoadedModule,
+        kernel: &str,
+        config: &LaunchConfig,
+        params: &[u8],
+    ) -> Result<(), Fault> {
+        let id = self.find(module, kernel)?;
+        self.check_shape(module, id, config, &[params])
+    }
+
+    fn check_shape(
+        &self,
+        module: &LoadedModule,
+        id: FunctionId,
+        config: &LaunchConfig,
+        params: &[&[u8]],
+    ) -> Result<(), Fault> {
+        let program = module.executable.of_kernel(id).program();
+        let function = &program.functions[id.0 as usize];
+        let registers = || module.executable.needed_registers(&function.name);
+        Ok(launch::validate(
+            function,
+            config,
+            params,
+            &self.limits,
+            registers,
+        )?)
+    }
+
     /// Launches a kernel on several devices at once, which may wait for each other: a grid for each
     /// of `launches`, with the device's module and parameter block. The modules are one executable,
     /// loaded for each device. Their memory is this machine's.
@@ -576,7 +611,7 @@ impl Machine {
         let globals: Vec<&[u64]> = modules.iter().map(|module| &*module.globals).collect();
         let function = &program.functions[id.0 as usize];
         let registers = || modules[0].executable.needed_registers(&function.name);
-        launch::validate(function, config, params, &self.limits, registers)?;
+        self.check_shape(modules[0], id, config, params)?;
         self.prepare(code, id.0)
             .map_err(LaunchError::SystemMemory)?;
         let blocks = config.blocks() * params.len() as u64;
