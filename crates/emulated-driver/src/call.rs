@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::caller;
 use crate::code::{self, Code, Outcome};
+use crate::driver::late::Inside;
 use crate::objects::Handle;
 use crate::report;
 use crate::settings::Settings;
@@ -61,7 +62,10 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
     caller::calls(name);
     let outcome = match caller::refusal(name) {
         Some(code) => Ok(Err(code)),
-        None => catch_unwind(AssertUnwindSafe(body)),
+        None => catch_unwind(AssertUnwindSafe(|| {
+            let _inside = Settings::get().late.map(|_| Inside::enter(name));
+            body()
+        })),
     };
     let number = match outcome {
         Ok(Ok(())) => 0,

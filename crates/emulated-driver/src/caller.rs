@@ -35,6 +35,11 @@ const OF_RUNTIME: [&str; 5] = [
     "get_stored",
 ];
 
+/// Whether a function is one of those questions.
+pub(crate) fn is_of_runtime(name: &str) -> bool {
+    OF_RUNTIME.contains(&name)
+}
+
 /// Questions that a GPU's driver answers in a function of a stream as well, although the API
 /// permits no call there (seen on an H200, driver 580). [`EVENT_SYNCHRONIZE`] is a question where
 /// the event is done; else it would wait.

@@ -11,7 +11,7 @@
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
 //! | `EMULATED_DRIVER_MULTIPROCESSORS` | of a device; programs size grids by it | 132 |
 //! | `EMULATED_DRIVER_COMPUTE_CAPABILITY` | of the devices: 7.5, 8.6, 12.0; PTX for newer ones is refused | 9.0, which takes any |
-//! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
+//! | `EMULATED_DRIVER_ORDER` | 0: threads by index, streams at once; others: [`Schedule::Random`], `late.rs` | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers,streams`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
@@ -69,6 +69,8 @@ pub(crate) struct Settings {
     pub(crate) capability: Option<(u32, u32)>,
     /// Of the emulator.
     pub(crate) options: Options,
+    /// The seed of the order in which late streams go on. Without one, work is done at once.
+    pub(crate) late: Option<u64>,
     /// Whether the program goes on after any fault.
     pub(crate) goes_on: bool,
     /// The page that replays a launch, if one is asked for.
@@ -238,6 +240,7 @@ impl Settings {
                 },
                 ..Options::default()
             },
+            late: (order > 0).then(|| order.into()),
             goes_on,
             replay,
             target,
@@ -323,6 +326,7 @@ mod tests {
         assert_eq!((settings.devices, settings.multiprocessors), (vec![0], 132));
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(settings.options.schedule, Schedule::InOrder);
+        assert_eq!(settings.late, None);
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!(settings.options.undo, Undo::Unnoticed);
         assert!(!settings.known.is_empty());
@@ -344,6 +348,7 @@ mod tests {
         assert_eq!(settings.devices, [0, 1, 2]);
         assert_eq!(settings.multiprocessors, 2);
         assert_eq!(settings.options.schedule, Schedule::Random { seed: 5 });
+        assert_eq!(settings.late, Some(5));
         let races = Sanitize {
             races: true,
             ..Sanitize::NONE

@@ -8,6 +8,7 @@ use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Fill, Side};
 use crate::objects::work::Work;
+use crate::settings::Settings;
 
 /// Whether a call returns when its work is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,7 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
     match (returns, host_waits) {
         (Returns::AtOnce, _) => Ok(()),
         (Returns::WhenDone, true) => queue::finish(stream),
+        (Returns::WhenDone, false) if Settings::get().late.is_some() => Ok(()),
         (Returns::WhenDone, false) => queue::end(stream).map(|_| ()),
     }
 }
@@ -47,8 +49,10 @@ fn between_contexts(copy: Copy) -> Outcome {
             Ok(())
         })
     };
+    queue::run()?;
     wait()?;
     submit(0, Work::Copy(copy), Returns::WhenDone)?;
+    queue::run()?;
     wait()
 }
 

@@ -1,5 +1,6 @@
 //! Events.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_float, c_uint};
 
 use crate::call::put;
@@ -18,7 +19,7 @@ fn create(flags: c_uint) -> Outcome<Handle> {
             context,
             has_time: flags & 2 == 0,
             recorded: 0,
-            done: 0,
+            pending: BTreeSet::new(),
             time: None,
             moment: Slot::default(),
             captured: None,
@@ -41,6 +42,7 @@ fn record(event: Handle, stream: Handle) -> Outcome {
         let event = driver.event(event)?;
         event.captured = None;
         event.recorded += 1;
+        event.pending.insert(event.recorded);
         event.moment = Slot::default();
         Ok(Some((event.recorded, event.moment.clone())))
     })?;
@@ -52,7 +54,10 @@ fn record(event: Handle, stream: Handle) -> Outcome {
 
 /// The milliseconds between two events. On a GPU two events are never at the same time.
 fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
-    queue::run()?;
+    queue::run_until(|driver| {
+        let ends = [start, end].map(|event| driver.events.get(&event));
+        ends.into_iter().flatten().all(Event::is_done)
+    })?;
     with(|driver| {
         let times = [start, end].map(|event| {
             let event = driver.event(event)?;
@@ -60,7 +65,7 @@ fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
                 return Err(Code::INVALID_HANDLE);
             }
             match event.time {
-                Some(time) if event.done == event.recorded => Ok(time),
+                Some(time) if event.is_done() => Ok(time),
                 _ => Err(Code::NOT_READY),
             }
         });
@@ -80,7 +85,7 @@ fn destroy(event: Handle) -> Outcome {
     with(|driver| {
         let known = driver.event(event)?;
         known.is_destroyed = true;
-        if known.done == known.recorded {
+        if known.pending.is_empty() {
             driver.events.remove(&event);
         }
         Ok(())
@@ -94,13 +99,13 @@ driver_api! {
     fn cuEventRecord(event: Handle, stream: Handle) { record(event, stream) }
     fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) { record(event, stream) }
     fn cuEventQuery(event: Handle) {
-        queue::run()?;
+        queue::run_until(|driver| driver.events.get(&event).is_none_or(Event::is_done))?;
         with(|driver| {
             let event = driver.event(event)?.clone();
             if event.captured.is_some() {
                 return Err(Code::CAPTURED_EVENT);
             }
-            match (driver.context(event.context)?.fault, event.done == event.recorded) {
+            match (driver.context(event.context)?.fault, event.is_done()) {
                 (Some(code), _) => Err(code),
                 (None, true) => {
                     driver.host_waits(&event.moment);
@@ -115,13 +120,13 @@ driver_api! {
             let event = driver.event(event)?;
             match event.captured {
                 Some(_) => Err(Code::CAPTURED_EVENT),
-                None => Ok((event.context, event.recorded, event.done == event.recorded, event.moment.clone())),
+                None => Ok((event.context, event.recorded, event.is_done(), event.moment.clone())),
             }
         })?;
         if !is_done {
             caller::may_wait_for_event()?;
         }
-        queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| event.done >= number))?;
+        queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| !event.pending.contains(&number)))?;
         with(|driver| { driver.host_waits(&moment); Ok(()) })
     }
     fn cuEventElapsedTime(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }

@@ -29,7 +29,7 @@ fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
 
 /// Takes the handle away. The stream itself ends when its work is done, later.
 fn destroy(stream: Handle) -> Outcome {
-    queue::run()?;
+    queue::run_until(|_| true)?;
     with(|driver| {
         let known = driver.streams.get_mut(&stream);
         let known = known
@@ -87,11 +87,11 @@ driver_api! {
     fn cuStreamDestroy_v2(stream: Handle) { destroy(stream) }
     fn cuStreamSynchronize(stream: Handle) { queue::finish(stream) }
     fn cuStreamQuery(stream: Handle) {
-        queue::run()?;
+        let key = with(|driver| driver.stream(stream))?;
+        queue::run_until(|driver| driver.is_through(key))?;
         with(|driver| {
-            let key = driver.stream(stream)?;
             driver.refuse_while_recording(key)?;
-            match (driver.context(key.context)?.fault, driver.queues.is_empty(key)) {
+            match (driver.context(key.context)?.fault, driver.is_through(key)) {
                 (Some(code), _) => Err(code),
                 (None, true) => {
                     driver.host_waits_for_stream(key);

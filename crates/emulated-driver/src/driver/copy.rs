@@ -1,9 +1,11 @@
 //! Copies and fills.
 
+use std::sync::Arc;
+
 use super::{Driver, is_device_address};
 use crate::code::{Code, Outcome};
 use crate::host::{self, Access};
-use crate::objects::copy::{Copy, Fill, Place};
+use crate::objects::copy::{Copy, Fill, Place, Side};
 use crate::report;
 
 impl Copy {
@@ -27,6 +29,33 @@ impl Copy {
             unsafe { copy_row(driver, to, from, self.width as usize) }?;
         }
         Ok(())
+    }
+
+    /// The bytes of its source, as they are now.
+    ///
+    /// # Safety
+    ///
+    /// The source is memory of the program that it may use for the copy, or of none.
+    pub(super) unsafe fn taken(&self) -> Outcome<Arc<[u8]>> {
+        let mut taken = Vec::with_capacity((self.width * self.height * self.depth) as usize);
+        for (row, _) in self.rows() {
+            check_host(row, self.width, Access::Read)?;
+            // SAFETY: the caller promises it, and the program has the memory.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(row as *const u8, self.width as usize) };
+            taken.extend_from_slice(bytes);
+        }
+        Ok(taken.into())
+    }
+
+    /// This copy, from bytes that were taken out of its source.
+    pub(super) fn out_of(&self, taken: &[u8]) -> Copy {
+        let from = Side {
+            pitch: self.width,
+            layer: self.width * self.height,
+            ..Side::any(taken.as_ptr() as u64)
+        };
+        Copy { from, ..*self }
     }
 
     /// Checks what is known without the host's memory: sizes and device addresses.

@@ -85,6 +85,10 @@ impl Launch {
         }
     }
 
+    pub(super) fn check(&self, machine: &Machine) -> Result<(), Fault> {
+        machine.check(&self.module, &self.kernel, &self.config, &self.parameters)
+    }
+
     pub(super) fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
         // A launch that is repeated accesses what it does the last time.
         machine.take_accessed_pages(|_| ());

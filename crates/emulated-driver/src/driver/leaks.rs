@@ -2,9 +2,9 @@
 //! frees twice.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use std::sync::TryLockError;
 
-use super::{DRIVER, Driver};
+use super::{DRIVER, Driver, late, with};
 use crate::caller;
 use crate::objects::Handle;
 use crate::objects::memory::Kind;
@@ -100,13 +100,17 @@ extern "C" fn end() {
         return;
     }
     // A thread that holds the lock now has not come to an end.
-    let mut locked = match DRIVER.try_lock() {
-        Ok(driver) => driver,
-        Err(std::sync::TryLockError::Poisoned(driver)) => PoisonError::into_inner(driver),
-        Err(std::sync::TryLockError::WouldBlock) => return,
-    };
-    if let Some(driver) = locked.as_mut().filter(|_| Settings::get().leaks) {
-        driver.tell_leaks(None);
+    if matches!(DRIVER.try_lock(), Err(TryLockError::WouldBlock)) {
+        return;
+    }
+    if Settings::get().late.is_some() {
+        late::end();
+    }
+    if Settings::get().leaks {
+        let _ = with(|driver| {
+            driver.tell_leaks(None);
+            Ok(())
+        });
     }
 }
 

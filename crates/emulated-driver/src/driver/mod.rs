@@ -7,6 +7,7 @@ pub(crate) mod context;
 mod copy;
 mod explain;
 mod graph;
+pub(crate) mod late;
 mod launch;
 mod leaks;
 mod memory;
@@ -27,6 +28,7 @@ use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::context::{Context, Device};
 use crate::objects::graph::{Capture, ExecutableGraph, Graph};
+use crate::objects::late::Late;
 use crate::objects::memory::{Allocation, Array, Pool};
 use crate::objects::module::{Function, Library, Module};
 use crate::objects::stream::{Event, Stream};
@@ -66,6 +68,8 @@ pub(crate) struct Driver {
     /// The addresses of memory that was freed.
     freed: HashSet<u64>,
     pub(crate) queues: Queues,
+    /// The order in which streams go on, where they are late.
+    late: Option<Late>,
     pub(crate) between: Between,
     /// Chooses the launch that a page replays, if one is asked for.
     replayer: Option<Replayer>,
@@ -160,6 +164,7 @@ impl Driver {
             made_at: BTreeMap::new(),
             freed: HashSet::new(),
             queues: Queues::default(),
+            late: settings.late.map(Late::new),
             between: Between::new(settings.streams),
             replayer: {
                 let asked = Settings::get().replay.as_ref();

@@ -7,13 +7,15 @@
 //!
 //! - for the legacy stream: the blocking streams of its context have no earlier work;
 //! - for a blocking stream: the legacy stream of its context has no earlier work;
-//! - for a wait: its event was recorded, or the value in memory is as asked for.
+//! - for a wait: its event was recorded, or the value in memory is as asked for;
+//! - for a graph: its earlier launches have ended, in any stream (`cuGraphLaunch`).
 //!
-//! A stream that waits goes on at a later call, of any thread.
+//! A stream that waits goes on at a later call, of any thread. Where streams are late (`late.rs`),
+//! the call that enqueues does nothing, and calls that wait do what they wait for.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use command_order::Chain;
@@ -25,6 +27,7 @@ use crate::code::{Code, Outcome};
 use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
+use crate::objects::late::MOST;
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
 use crate::objects::work::{Callback, HostFunction, Item, NodeOf, Work};
 
@@ -108,6 +111,35 @@ impl HostCall {
 }
 
 impl Driver {
+    /// Whether the host that waits for a stream has waited: it has nothing to do, and what its next
+    /// work would be behind is done.
+    pub(crate) fn is_through(&self, key: StreamKey) -> bool {
+        let has_none = |wanted: &dyn Fn(&StreamKey) -> bool| {
+            let mut queues = self.queues.streams.iter();
+            queues.all(|(other, queue)| queue.is_empty() || !wanted(other))
+        };
+        match key.stream {
+            _ if !self.is_blocking(key) => self.queues.is_empty(key),
+            LEGACY => has_none(&|other| other.context == key.context && self.is_blocking(*other)),
+            _ => {
+                let legacy = StreamKey {
+                    stream: LEGACY,
+                    ..key
+                };
+                self.queues.is_empty(key) && self.queues.is_empty(legacy)
+            }
+        }
+    }
+
+    /// The error of earlier work of a context that its next call returns.
+    fn take_error(&mut self, context: Handle) -> Outcome {
+        let context = self.context(context)?;
+        match context.refused.take().or(context.fault) {
+            Some(code) => Err(code),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the first work of a stream may be done now.
     fn is_ready(&self, key: StreamKey, item: &Item) -> bool {
         if self.queues.calling.contains(&key) {
@@ -137,13 +169,20 @@ impl Driver {
                 Work::Wait(event, number, _) => self
                     .events
                     .get(&event)
-                    .is_none_or(|event| event.done >= number),
+                    .is_none_or(|event| !event.pending.contains(&number)),
                 Work::WaitValue {
                     address,
                     value,
                     bytes,
                     condition,
                 } => condition.holds(self.value_at(address, bytes), value, bytes),
+                Work::All(ref graph) => {
+                    let mut items = self.queues.streams.values().flatten();
+                    let is_own = |launched: &Arc<_>| Arc::ptr_eq(launched, graph);
+                    !items.any(|other| {
+                        other.ticket < item.ticket && other.graph.as_ref().is_some_and(is_own)
+                    })
+                }
                 _ => true,
             }
     }
@@ -171,7 +210,10 @@ impl Driver {
         let first = queues.filter_map(|(key, queue)| Some((*key, queue.front()?)));
         let ready = first
             .filter(|(key, item)| self.is_ready(*key, item))
-            .min_by_key(|(_, item)| item.ticket)
+            .min_by_key(|(key, item)| {
+                let rank = self.late.as_ref().map_or(0, |late| late.rank(*key));
+                (rank, item.ticket)
+            })
             .map(|(key, _)| key);
         let Some(key) = ready else { return Step::Idle };
         let Some(item) = self
@@ -182,6 +224,9 @@ impl Driver {
         else {
             return Step::Idle;
         };
+        if let Some(late) = &mut self.late {
+            late.has_done(key);
+        }
         let ticket = item.ticket;
         let begun = self.begin_command(&item);
         let done = match &item.work {
@@ -192,14 +237,19 @@ impl Driver {
                     ticket,
                     work,
                     sent: item.sent.clone(),
+                    graph: item.graph.clone(),
                     node,
                 };
                 if let Some(run) = run {
                     queue.push_front(part(Work::Nothing, Some(NodeOf::End(run))));
                 }
-                for (index, work) in all.work.iter().enumerate().rev() {
+                let order = match &mut self.late {
+                    Some(late) => late.nodes(all),
+                    None => (0..all.work.len()).collect(),
+                };
+                for index in order.into_iter().rev() {
                     let node = run.map(|run| NodeOf::Node(run, index));
-                    queue.push_front(part(work.clone(), node));
+                    queue.push_front(part(all.work[index].clone(), node));
                 }
                 Ok(())
             }
@@ -237,13 +287,17 @@ impl Driver {
             Work::Launch(launch) => launch.execute(self),
             // SAFETY: the program keeps the memory of a copy until its stream has passed it.
             Work::Copy(copy) => unsafe { copy.execute(self) },
+            // SAFETY: as of a copy; what was taken is there.
+            Work::Staged(copy, taken) => unsafe { copy.out_of(taken).execute(self) },
             // SAFETY: the program keeps the memory of a fill until its stream has passed it.
             Work::Fill(fill) => unsafe { fill.execute(self) },
             Work::Record(event, number, _) => {
                 if let Some(known) = self.events.get_mut(event) {
-                    known.done = known.done.max(*number);
-                    known.time = Some(Instant::now());
-                    if known.is_destroyed && known.done == known.recorded {
+                    known.pending.remove(number);
+                    if *number == known.recorded {
+                        known.time = Some(Instant::now());
+                    }
+                    if known.is_destroyed && known.pending.is_empty() {
                         self.events.remove(event);
                     }
                 }
@@ -292,7 +346,7 @@ impl Driver {
                 .values_mut()
                 .filter(|event| event.context == context)
             {
-                event.done = event.recorded;
+                event.pending.clear();
             }
         }
         if let Some(context) = self.contexts.get_mut(&context) {
@@ -308,6 +362,7 @@ impl Driver {
             ticket,
             work: Work::Nothing,
             sent: None,
+            graph: None,
             node: None,
         });
     }
@@ -320,8 +375,17 @@ impl Driver {
 
 /// Does everything that is ready.
 pub(crate) fn run() -> Outcome {
+    run_until(|_| false)
+}
+
+/// Does everything that is ready; where streams are late, until something is so.
+pub(crate) fn run_until(is_done: impl Fn(&Driver) -> bool) -> Outcome {
     loop {
-        match with(|driver| Ok(driver.step()))? {
+        let step = with(|driver| {
+            let is_enough = driver.late.is_some() && is_done(driver);
+            Ok(if is_enough { Step::Idle } else { driver.step() })
+        })?;
+        match step {
             Step::Idle => return Ok(()),
             Step::Done => {}
             Step::Call(key, call, chain) => call_aside(key, call, chain),
@@ -357,27 +421,29 @@ fn call_aside(key: StreamKey, call: HostCall, chain: Option<Chain>) {
 }
 
 /// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An
-/// error of the work itself is returned if it was done at once.
+/// error of the work itself is returned if it was done at once, or else by a later call.
 pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
-    let key = with(|driver| {
+    let (key, is_waited_for) = with(|driver| {
         let key = driver.stream(stream)?;
         if let Some(code) = driver.context(key.context)?.fault {
             return Err(code);
         }
-        if !driver.record_in_graph(key, &work)? {
-            let sent = driver.sent(key);
-            driver.queues.push(key, work, sent);
+        if driver.record_in_graph(key, &work)? {
+            return Ok((key, false));
         }
-        Ok(key)
+        let (work, is_waited_for) = driver.prepared(work)?;
+        let sent = driver.sent(key);
+        driver.queues.push(key, work, sent);
+        Ok((key, is_waited_for))
     })?;
-    run()?;
-    with(|driver| {
-        let context = driver.context(key.context)?;
-        match context.refused.take().or(context.fault) {
-            Some(code) => Err(code),
-            None => Ok(()),
+    run_until(|driver| {
+        if is_waited_for {
+            driver.is_through(key)
+        } else {
+            driver.queues.count() <= MOST
         }
-    })
+    })?;
+    with(|driver| driver.take_error(key.context))
 }
 
 /// Waits until a stream has nothing to do, for the host.
@@ -396,7 +462,7 @@ pub(crate) fn end(stream: Handle) -> Outcome<StreamKey> {
         driver.refuse_while_recording(key)?;
         Ok(key)
     })?;
-    finish_all(key.context, |driver| driver.queues.is_empty(key))?;
+    finish_all(key.context, |driver| driver.is_through(key))?;
     Ok(key)
 }
 
@@ -417,10 +483,13 @@ pub(crate) fn finish_context(context: Handle) -> Outcome {
 /// which are still called: the error is given after them.
 pub(crate) fn finish_all(context: Handle, is_done: impl Fn(&Driver) -> bool) -> Outcome {
     loop {
-        run()?;
+        run_until(&is_done)?;
         let ended = with(|driver| {
-            let outcome = driver.context(context)?.fault.map_or(Ok(()), Err);
-            Ok(is_done(driver).then_some(outcome))
+            if is_done(driver) {
+                Ok(Some(driver.take_error(context)))
+            } else {
+                driver.context(context).map(|_| None)
+            }
         })?;
         match ended {
             Some(outcome) => return outcome,

@@ -114,7 +114,7 @@ impl Work {
     pub(crate) fn node_type(&self) -> c_int {
         match self {
             Work::Launch(_) => 0,
-            Work::Copy(_) => 1,
+            Work::Copy(_) | Work::Staged(..) => 1,
             Work::Fill(_) => 2,
             Work::Call(..) | Work::Callback(..) => 3,
             Work::All(_) => 4,

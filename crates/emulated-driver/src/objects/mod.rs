@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod graph;
+pub(crate) mod late;
 pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod module;

@@ -20,6 +20,8 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) lane: Lane,
+    /// Counts up with each call.
+    pub(crate) number: u64,
     /// Commands that the host knew to be done.
     pub(crate) knew: Moment,
     /// The function of the driver.

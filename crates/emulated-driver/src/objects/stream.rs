@@ -1,5 +1,6 @@
 //! Streams, and the events that they record.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::time::Instant;
 
@@ -38,9 +39,11 @@ pub(crate) struct StreamKey {
 pub(crate) struct Event {
     pub(crate) context: Handle,
     pub(crate) has_time: bool,
-    /// How often it was to be recorded, and how often it was.
+    /// How often it was to be recorded.
     pub(crate) recorded: u64,
-    pub(crate) done: u64,
+    /// The records that streams have still to make, by number: of two streams, the later may be
+    /// first.
+    pub(crate) pending: BTreeSet<u64>,
     pub(crate) time: Option<Instant>,
     /// The order of commands that it recorded last.
     pub(crate) moment: Slot,
@@ -48,4 +51,11 @@ pub(crate) struct Event {
     pub(crate) captured: Option<(u64, Vec<Handle>)>,
     /// The program has no handle of it any more; a stream has still to record it.
     pub(crate) is_destroyed: bool,
+}
+
+impl Event {
+    /// Whether its latest record is made, or there was none.
+    pub(crate) fn is_done(&self) -> bool {
+        !self.pending.contains(&self.recorded)
+    }
 }

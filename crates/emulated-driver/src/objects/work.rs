@@ -51,6 +51,8 @@ pub(crate) enum Work {
     Nothing,
     Launch(Arc<Launch>),
     Copy(Copy),
+    /// A copy whose bytes were taken out of its source at the call.
+    Staged(Copy, Arc<[u8]>),
     Fill(Fill),
     /// The second is the address that it is called with.
     Call(HostFunction, usize),
@@ -84,6 +86,8 @@ pub(crate) struct Item {
     pub(crate) work: Work,
     /// The call that sent it, where commands are compared.
     pub(crate) sent: Option<Arc<Sent>>,
+    /// The graph that it launches, or that was launched with it as a part.
+    pub(crate) graph: Option<Arc<GraphWork>>,
     /// Its place in the launch of a graph.
     pub(crate) node: Option<NodeOf>,
 }
@@ -125,11 +129,16 @@ impl Queues {
     pub(crate) fn push(&mut self, key: StreamKey, work: Work, sent: Option<Arc<Sent>>) {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
+        let graph = match &work {
+            Work::All(graph) => Some(Arc::clone(graph)),
+            _ => None,
+        };
         let queue = self.streams.entry(key).or_default();
         queue.push_back(Item {
             ticket,
             work,
             sent,
+            graph,
             node: None,
         });
     }
@@ -137,6 +146,11 @@ impl Queues {
     /// Whether no stream has anything to do.
     pub(crate) fn are_empty(&self) -> bool {
         self.calling.is_empty() && self.streams.values().all(VecDeque::is_empty)
+    }
+
+    /// How much streams have to do.
+    pub(crate) fn count(&self) -> usize {
+        self.streams.values().map(VecDeque::len).sum()
     }
 
     pub(crate) fn is_empty(&self, key: StreamKey) -> bool {

@@ -46,7 +46,7 @@ impl Driver {
     pub(super) fn note_accesses(&mut self, work: &Work, chain: Chain, stamp: Stamp) {
         match work {
             Work::Launch(_) => self.note_pages(chain, stamp),
-            Work::Copy(copy) if !copy.is_empty() => {
+            Work::Copy(copy) | Work::Staged(copy, _) if !copy.is_empty() => {
                 for (from, to) in copy.rows() {
                     self.note_range(stamp, Manners::READS, from..from + copy.width);
                     self.note_range(stamp, Manners::WRITES, to..to + copy.width);

@@ -123,6 +123,14 @@ impl Graphs {
         }
     }
 
+    /// The number of a node, behind those of the nodes that the graphs around it are.
+    pub(super) fn place(&self, run: u64, node: usize) -> Vec<usize> {
+        let parent = self.runs.get(&run).and_then(|run| run.parent);
+        let mut place = parent.map_or_else(Vec::new, |(outer, own)| self.place(outer, own));
+        place.push(node);
+        place
+    }
+
     pub(super) fn site_of_node(&self, run: u64, node: usize) -> Option<Site> {
         let run = self.runs.get(&run)?;
         run.work.sites.get(node)?.clone()

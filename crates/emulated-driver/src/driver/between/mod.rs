@@ -62,6 +62,7 @@ use crate::objects::order::{Lane, Sent, Slot};
 use crate::objects::stream::{LEGACY, PER_THREAD, StreamKey};
 use crate::objects::work::{Item, NodeOf, Work};
 use crate::site::Site;
+pub(super) use accesses::MemoryOf;
 use graphs::Graphs;
 
 /// The commands of the program, where they are compared.
@@ -75,6 +76,7 @@ pub(crate) struct Between {
     lanes: BTreeMap<Lane, Known>,
     graphs: Graphs,
     streams: u32,
+    calls: u64,
     /// The races that were told: both commands, and the buffer.
     told: HashSet<(String, String, u64)>,
 }
@@ -93,8 +95,8 @@ struct Known {
 struct Label {
     what: What,
     sent: Arc<Sent>,
-    /// The number of the launch of the graph that it is a node of, and the call that added it.
-    node: Option<(u64, Option<Site>)>,
+    /// Its place among the nodes of its graph, and the call that added it.
+    node: Option<(Vec<usize>, Option<Site>)>,
 }
 
 /// The kind of a command.
@@ -126,6 +128,7 @@ impl Between {
             lanes: BTreeMap::new(),
             graphs: Graphs::default(),
             streams: 0,
+            calls: 0,
             told: HashSet::new(),
         }
     }
@@ -222,8 +225,10 @@ impl Driver {
         if !self.between.is_active {
             return None;
         }
+        self.between.calls += 1;
         Some(Arc::new(Sent {
             lane: lane_of(key),
+            number: self.between.calls,
             knew: self.between.commands.host(),
             call: caller::function(),
             site: Site::here(),
@@ -372,7 +377,7 @@ impl Driver {
                 return Some(begun(None));
             }
             Work::Launch(launch) => What::Launch(Arc::clone(launch)),
-            Work::Copy(_) => What::Copy,
+            Work::Copy(_) | Work::Staged(..) => What::Copy,
             Work::Fill(_) => What::Fill,
             Work::Free(_) => What::Free,
             Work::WaitValue { address, bytes, .. } => {
@@ -385,7 +390,8 @@ impl Driver {
         };
         let node = match item.node {
             Some(NodeOf::Node(run, node)) => {
-                Some((run, self.between.graphs.site_of_node(run, node)))
+                let graphs = &self.between.graphs;
+                Some((graphs.place(run, node), graphs.site_of_node(run, node)))
             }
             _ => None,
         };
@@ -430,6 +436,14 @@ impl Driver {
         if let Some(chain) = chain {
             self.between.commands.host_waits_for(chain);
         }
+    }
+}
+
+impl Label {
+    /// The place of a command in the order of the calls.
+    fn place(&self) -> (u64, &[usize]) {
+        let node = self.node.as_ref().map(|(place, _)| &**place);
+        (self.sent.number, node.unwrap_or_default())
     }
 }
 

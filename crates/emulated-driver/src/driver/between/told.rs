@@ -27,6 +27,13 @@ struct Met {
     bytes: u64,
 }
 
+impl Met {
+    fn turned(self) -> Met {
+        let manners = (self.manners.1, self.manners.0);
+        Met { manners, ..self }
+    }
+}
+
 impl Driver {
     /// Tells the races of a command, each pair of commands and buffer once.
     pub(super) fn judge(&mut self, stamp: Stamp, chain: Chain, found: Found) {
@@ -44,9 +51,16 @@ impl Driver {
                 self.between.commands.wait_for(chain, met.earlier.chain);
                 continue;
             }
-            let key = (name(&earlier), name(&later), met.buffer);
+            // A message has the commands as the program sent them. One that frees is the last use.
+            let is_late = later.place() < earlier.place() && !matches!(later.what, What::Free);
+            let (first, then, met) = if is_late {
+                (&later, &earlier, met.turned())
+            } else {
+                (&earlier, &later, met)
+            };
+            let key = (name(first), name(then), met.buffer);
             if self.between.told.insert(key) {
-                let fault = self.fault(&earlier, &later, &met);
+                let fault = self.fault(first, then, &met);
                 report::command_fault(&fault);
             }
         }
