@@ -1,6 +1,8 @@
 //! The host: calls that copy and fill, page-locked memory, functions that streams call.
 
 use std::ffi::{c_uint, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
 
 use crate::common::Handle;
 use crate::cu;
@@ -201,7 +203,10 @@ planted! {
     "#,
 }
 
-unsafe extern "C" fn nothing(_: *mut c_void) {}
+unsafe extern "C" fn tells(flag: *mut c_void) {
+    // SAFETY: the program gives the address of a flag that lives.
+    unsafe { AtomicBool::from_ptr(flag.cast()) }.store(true, SeqCst);
+}
 
 /// A function that a stream calls may tell the host: what it sends then counts as behind.
 #[test]
@@ -209,8 +214,12 @@ fn a_function_of_the_program_may_tell_the_host() {
     let told = crate::told::told(|p: &Program| {
         let [data, out] = [p.memory(), p.memory()];
         let [one, other] = [p.stream(), p.stream()];
+        let flag = AtomicBool::new(false);
         p.launch("produce", one, &[data]);
-        assert_eq!(call(one, nothing, 0), 0);
+        assert_eq!(call(one, tells, flag.as_ptr() as usize), 0);
+        while !flag.load(SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         p.launch("consume", other, &[data, out]);
     });
     assert_eq!(told, "");

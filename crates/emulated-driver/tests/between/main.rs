@@ -11,6 +11,7 @@ mod told;
 mod graphs;
 mod host;
 mod lifetimes;
+mod orders;
 mod streams;
 
 /// Kernels of 32 threads, a word each: `produce(to)` writes, `consume(from, to)` copies,
