@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use crate::call::get;
 use crate::code::{Code, Outcome};
+use crate::driver::between::HostWaits;
 use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Fill, Side};
@@ -26,13 +27,19 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
             _ => Ok(()),
         }
     })?;
-    let host_waits = with(|driver| Ok(driver.waits_for(&work)))?;
+    let host_waits = match returns {
+        Returns::AtOnce => HostWaits::Never,
+        Returns::WhenDone => with(|driver| Ok(driver.waits_for(&work)))?,
+    };
+    if host_waits == HostWaits::UntilStaged {
+        queue::finish(stream)?;
+    }
     queue::submit(stream, work)?;
     match (returns, host_waits) {
         (Returns::AtOnce, _) => Ok(()),
-        (Returns::WhenDone, true) => queue::finish(stream),
-        (Returns::WhenDone, false) if Settings::get().late.is_some() => Ok(()),
-        (Returns::WhenDone, false) => queue::end(stream).map(|_| ()),
+        (Returns::WhenDone, HostWaits::UntilDone) => queue::finish(stream),
+        (Returns::WhenDone, _) if Settings::get().late.is_some() => Ok(()),
+        (Returns::WhenDone, _) => queue::end(stream).map(|_| ()),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Driver`] owns all objects. The files of this folder add what it does with each kind.
 
-mod between;
+pub(crate) mod between;
 pub(crate) mod context;
 mod copy;
 mod explain;

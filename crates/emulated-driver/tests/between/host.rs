@@ -60,7 +60,7 @@ planted! {
       first: the fill of cuMemsetD32 in the default stream
       then: kernel `update` in stream A (non-blocking)
       to order them: call cudaStreamSynchronize(0) behind the fill of cuMemsetD32, or do it in stream A (cuMemsetD32Async)
-      rule: this call does not wait for its work, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, "API synchronization behavior" and "Stream synchronization behavior")
+      rule: this call may return before its work is done, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, "API synchronization behavior" and "Stream synchronization behavior")
     "#,
 }
 
@@ -74,11 +74,10 @@ planted! {
         p.launch("update", apart, &[to]);
     },
     right: |p: &Program| {
-        let to = p.memory();
+        let [to, host] = [p.memory(), p.pinned()];
         let apart = p.stream_with(NON_BLOCKING);
-        let values = [7u32; 32];
-        // One from the host's memory counts as done.
-        p.copy_now(to, values.as_ptr() as u64);
+        // One from page-locked memory is done.
+        p.copy_now(to, host);
         p.launch("update", apart, &[to]);
     },
     told: @r#"
@@ -87,7 +86,39 @@ planted! {
       first: the copy of cuMemcpy in the default stream
       then: kernel `update` in stream A (non-blocking)
       to order them: call cudaStreamSynchronize(0) behind the copy of cuMemcpy, or do it in stream A (cuMemcpyAsync)
-      rule: this call does not wait for its work, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, "API synchronization behavior" and "Stream synchronization behavior")
+      rule: this call may return before its work is done, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, "API synchronization behavior" and "Stream synchronization behavior")
+    "#,
+}
+
+planted! {
+    /// A call that copies from pageable memory returns once the values are staged.
+    a_copy_from_pageable_memory,
+    wrong: |p: &Program| {
+        let to = p.memory();
+        let apart = p.stream_with(NON_BLOCKING);
+        p.copy_now(to, [7u32; 32].as_ptr() as u64);
+        p.launch("update", apart, &[to]);
+    },
+    right: |p: &Program| {
+        let [data, to, more] = [p.memory(), p.memory(), p.memory()];
+        let [apart, blocking] = [p.stream_with(NON_BLOCKING), p.stream()];
+        let values = [7u32; 32].as_ptr() as u64;
+        p.copy_now(to, values);
+        p.synchronize(0);
+        p.launch("update", apart, &[to]);
+        // It waits for what the default stream has before, and the host with it.
+        p.launch("produce", blocking, &[data]);
+        p.copy_now(more, values);
+        p.launch("update", apart, &[data]);
+        p.launch("update", blocking, &[more]);
+    },
+    told: @r#"
+    race between commands: kernel `update` writes bytes that the copy of cuMemcpy writes, and nothing orders the two
+      bytes 0..128, of allocation A, 256 bytes
+      first: the copy of cuMemcpy in the default stream
+      then: kernel `update` in stream A (non-blocking)
+      to order them: call cudaStreamSynchronize(0) behind the copy of cuMemcpy, or do it in stream A (cuMemcpyAsync)
+      rule: this call may return before its work is done, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, "API synchronization behavior" and "Stream synchronization behavior")
     "#,
 }
 

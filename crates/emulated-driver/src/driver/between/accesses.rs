@@ -21,6 +21,15 @@ pub(crate) enum MemoryOf {
     Pageable,
 }
 
+/// For what a call waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostWaits {
+    UntilDone,
+    /// Until the stream has done its earlier work, and the copy has left pageable memory.
+    UntilStaged,
+    Never,
+}
+
 impl Driver {
     pub(crate) fn memory_of(&self, address: u64) -> MemoryOf {
         match self.allocation(address).map(|(_, known)| known.kind) {
@@ -31,14 +40,17 @@ impl Driver {
         }
     }
 
-    /// Whether a call that copies or fills, without a stream, waits for its work: see `mod.rs`.
-    pub(crate) fn waits_for(&self, work: &Work) -> bool {
+    /// For what a call that copies or fills waits, without a stream: see `mod.rs`.
+    pub(crate) fn waits_for(&self, work: &Work) -> HostWaits {
+        let memory = |address| self.memory_of(address);
         match work {
-            Work::Copy(copy) => [copy.from.address, copy.to.address]
-                .iter()
-                .any(|address| self.memory_of(*address) != MemoryOf::Device),
-            Work::Fill(fill) => self.memory_of(fill.to) != MemoryOf::Device,
-            _ => true,
+            Work::Copy(copy) => match (memory(copy.from.address), memory(copy.to.address)) {
+                (MemoryOf::Device, MemoryOf::Device) => HostWaits::Never,
+                (MemoryOf::Pageable, MemoryOf::Device) => HostWaits::UntilStaged,
+                _ => HostWaits::UntilDone,
+            },
+            Work::Fill(fill) if memory(fill.to) == MemoryOf::Device => HostWaits::Never,
+            _ => HostWaits::UntilDone,
         }
     }
 

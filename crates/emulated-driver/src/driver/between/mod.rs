@@ -23,9 +23,10 @@
 //!   their calls: how they tell each other of events is not seen here.
 //! - **Calls that copy** wait for the copy, except from device to device. **Calls that fill** do
 //!   not wait, except in memory of the host or managed memory ("API synchronization behavior").
-//!   From pageable memory to the device the last transfer may be under way when the call returns;
-//!   since the call "exhibits synchronous behavior for most use cases", it counts as done. Of
-//!   asynchronous copies, pageable memory is not looked at: they "might be synchronous".
+//!   From pageable memory to the device they wait for what the stream has before, and until the
+//!   values are staged: "the DMA to final destination may not have completed" (there, "Memcpy",
+//!   synchronous, 1). Of asynchronous copies, pageable memory is not looked at: they "might be
+//!   synchronous".
 //! - **Copies between contexts** by a call without a stream are behind and before everything in
 //!   both (`cuMemcpyPeer`).
 //! - **Allocating and freeing** device memory or page-locked memory synchronises all streams (4.3
@@ -62,6 +63,7 @@ use crate::objects::order::{Lane, Sent, Slot};
 use crate::objects::stream::{LEGACY, PER_THREAD, StreamKey};
 use crate::objects::work::{Item, NodeOf, Work};
 use crate::site::Site;
+pub(crate) use accesses::HostWaits;
 pub(super) use accesses::MemoryOf;
 use graphs::Graphs;
 

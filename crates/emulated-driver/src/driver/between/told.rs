@@ -198,7 +198,7 @@ impl Driver {
                     "call cudaStreamSynchronize(0) behind {from}, or do it in {other} ({}Async)",
                     call(earlier)
                 ),
-                "this call does not wait for its work, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, \"API synchronization behavior\" and \"Stream synchronization behavior\")",
+                "this call may return before its work is done, and a stream that was created as non-blocking does not wait for the default stream (CUDA Driver API, \"API synchronization behavior\" and \"Stream synchronization behavior\")",
             ),
             (_, What::Copy | What::Fill) if is_call_without_stream(later) => (
                 format!("call cudaStreamSynchronize for {one} before {to}"),
