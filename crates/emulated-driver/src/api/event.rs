@@ -30,24 +30,26 @@ fn create(flags: c_uint) -> Outcome<Handle> {
     })
 }
 
-fn record(event: Handle, stream: Handle) -> Outcome {
-    let number = with(|driver| {
+/// In a stream that records a graph, the event is a node of it: `CU_EVENT_RECORD_EXTERNAL` and
+/// `CU_EVENT_WAIT_EXTERNAL`, which are invalid elsewhere.
+pub(crate) const EXTERNAL: c_uint = 1;
+
+fn record(event: Handle, stream: Handle, flags: c_uint) -> Outcome {
+    let work = with(|driver| {
         let key = driver.stream(stream)?;
         if driver.event(event)?.context != key.context {
             return Err(Code::INVALID_HANDLE);
         }
+        if flags & EXTERNAL != 0 {
+            return driver.event_in_graph(key, Work::RecordInGraph(event));
+        }
         if driver.record_event_in_graph(key, event)? {
             return Ok(None);
         }
-        let event = driver.event(event)?;
-        event.captured = None;
-        event.recorded += 1;
-        event.pending.insert(event.recorded);
-        event.moment = Slot::default();
-        Ok(Some((event.recorded, event.moment.clone())))
+        Ok(Some(driver.begin_record(event)?))
     })?;
-    match number {
-        Some((number, moment)) => queue::submit(stream, Work::Record(event, number, moment)),
+    match work {
+        Some(work) => queue::submit(stream, work),
         None => Ok(()),
     }
 }
@@ -96,8 +98,8 @@ driver_api! {
     fn cuEventCreate(to: *mut Handle, flags: c_uint) { put(to, create(flags)?) }
     fn cuEventDestroy(event: Handle) { destroy(event) }
     fn cuEventDestroy_v2(event: Handle) { destroy(event) }
-    fn cuEventRecord(event: Handle, stream: Handle) { record(event, stream) }
-    fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) { record(event, stream) }
+    fn cuEventRecord(event: Handle, stream: Handle) { record(event, stream, 0) }
+    fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: c_uint) { record(event, stream, flags) }
     fn cuEventQuery(event: Handle) {
         queue::run_until(|driver| driver.events.get(&event).is_none_or(Event::is_done))?;
         with(|driver| {

@@ -10,7 +10,7 @@ use crate::driver::context::current;
 use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::copy::Fill;
-use crate::objects::graph::Graph;
+use crate::objects::graph::{Graph, Node};
 use crate::objects::launch::Shape;
 use crate::objects::work::{HostFunction, Work};
 
@@ -201,6 +201,26 @@ fn neighbours(node: Handle, are_before: bool) -> Outcome<Vec<Handle>> {
     })
 }
 
+/// The event of a node.
+fn event_of(node: Handle) -> Outcome<Handle> {
+    with(|driver| match driver.graph_of(node)?.node(node) {
+        Some(Node {
+            work: Work::RecordInGraph(event) | Work::WaitInGraph(event),
+            ..
+        }) => Ok(*event),
+        _ => Err(Code::INVALID_VALUE),
+    })
+}
+
+fn set_event(node: Handle, work: Work) -> Outcome {
+    event_of(node)?;
+    with(|driver| {
+        let known = driver.graph_of(node)?.node(node);
+        known.ok_or(Code::INVALID_VALUE)?.work = work;
+        Ok(())
+    })
+}
+
 /// # Safety
 ///
 /// There are `count` edges.
@@ -259,6 +279,18 @@ driver_api! {
     fn cuGraphAddEmptyNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize) {
         add(to, graph, behind, count, Work::Nothing)
     }
+    fn cuGraphAddEventRecordNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, event: Handle) {
+        add(to, graph, behind, count, Work::RecordInGraph(event))
+    }
+    fn cuGraphAddEventWaitNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, event: Handle) {
+        add(to, graph, behind, count, Work::WaitInGraph(event))
+    }
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node)?) }
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node)?) }
+    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) { set_event(node, Work::RecordInGraph(event)) }
+    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) { set_event(node, Work::WaitInGraph(event)) }
+    fn cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::RecordInGraph(event)) }
+    fn cuGraphExecEventWaitNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::WaitInGraph(event)) }
     fn cuGraphAddChildGraphNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, child: Handle) {
         let child = with(|driver| driver.graph(child)?.executable())?;
         add(to, graph, behind, count, Work::All(child.work))
@@ -299,7 +331,13 @@ driver_api! {
     fn cuGraphLaunch(executable: Handle, stream: Handle) {
         let work = with(|driver| {
             let graph = driver.executable_graphs.get(&executable).ok_or(Code::INVALID_HANDLE)?;
-            Ok(Arc::clone(&graph.work))
+            let work = Arc::clone(&graph.work);
+            let key = driver.stream(stream)?;
+            // In a stream that records it is a node of another graph, and launched with that.
+            if driver.capture_of(key).is_some() {
+                return Ok(work);
+            }
+            driver.launched(&work)
         })?;
         queue::submit(stream, Work::All(work))
     }

@@ -115,8 +115,6 @@ missing! {
     cuGLUnmapBufferObjectAsync
     cuGLUnregisterBufferObject
     cuGraphAddBatchMemOpNode
-    cuGraphAddEventRecordNode
-    cuGraphAddEventWaitNode
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
     cuGraphAddMemAllocNode
@@ -128,14 +126,8 @@ missing! {
     cuGraphBatchMemOpNodeSetParams
     cuGraphChildGraphNodeGetGraph
     cuGraphConditionalHandleCreate
-    cuGraphEventRecordNodeGetEvent
-    cuGraphEventRecordNodeSetEvent
-    cuGraphEventWaitNodeGetEvent
-    cuGraphEventWaitNodeSetEvent
     cuGraphExecBatchMemOpNodeSetParams
     cuGraphExecChildGraphNodeSetParams
-    cuGraphExecEventRecordNodeSetEvent
-    cuGraphExecEventWaitNodeSetEvent
     cuGraphExecExternalSemaphoresSignalNodeSetParams
     cuGraphExecExternalSemaphoresWaitNodeSetParams
     cuGraphExecGetFlags

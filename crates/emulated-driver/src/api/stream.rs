@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use crate::api::event::EXTERNAL;
 use crate::call::{put, put_if_wanted};
 use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
@@ -116,19 +117,21 @@ driver_api! {
         put(to, with(|driver| { let key = driver.stream(stream)?; driver.device_of(key.context) })?)
     }
     fn cuStreamGetId(stream: Handle, to: *mut u64) { with(|driver| driver.stream(stream).map(|_| ()))?; put(to, stream as u64) }
-    fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) {
-        let joined = with(|driver| {
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) {
+        let work = with(|driver| {
             let key = driver.stream(stream)?;
-            driver.join_capture(key, event)
+            if flags & EXTERNAL != 0 {
+                return driver.event_in_graph(key, Work::WaitInGraph(event));
+            }
+            if driver.join_capture(key, event)? {
+                return Ok(None);
+            }
+            Ok(Some(driver.wait_for(event)?))
         })?;
-        if joined {
-            return Ok(());
+        match work {
+            Some(work) => queue::submit(stream, work),
+            None => Ok(()),
         }
-        let (number, moment) = with(|driver| {
-            let event = driver.event(event)?;
-            Ok((event.recorded, event.moment.clone()))
-        })?;
-        queue::submit(stream, Work::Wait(event, number, moment))
     }
     fn cuStreamAddCallback(stream: Handle, function: Option<Callback>, data: usize, _flags: c_uint) {
         queue::submit(stream, Work::Callback(function.ok_or(Code::INVALID_VALUE)?, stream, data))

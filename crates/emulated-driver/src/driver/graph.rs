@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 use super::Driver;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::graph::{Capture, Graph, Node};
+use crate::objects::graph::{Capture, Graph, GraphWork, Node};
+use crate::objects::order::Slot;
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
 use crate::site::Site;
@@ -55,7 +57,7 @@ impl Driver {
 /// Captures.
 impl Driver {
     /// The capture that a stream takes part in.
-    fn capture_of(&mut self, key: StreamKey) -> Option<(u64, &mut Capture)> {
+    pub(crate) fn capture_of(&mut self, key: StreamKey) -> Option<(u64, &mut Capture)> {
         let mut captures = self.captures.iter_mut();
         captures
             .find(|(_, capture)| capture.streams.contains_key(&key))
@@ -128,6 +130,51 @@ impl Driver {
         let nodes = capture.streams.get(&key).cloned().unwrap_or_default();
         self.event(event)?.captured = Some((id, nodes));
         Ok(true)
+    }
+
+    /// The work that records an event, sent now.
+    pub(crate) fn begin_record(&mut self, handle: Handle) -> Outcome<Work> {
+        let event = self.event(handle)?;
+        event.captured = None;
+        event.recorded += 1;
+        event.pending.insert(event.recorded);
+        event.moment = Slot::default();
+        Ok(Work::Record(handle, event.recorded, event.moment.clone()))
+    }
+
+    /// The work that waits for an event's latest record.
+    pub(crate) fn wait_for(&mut self, handle: Handle) -> Outcome<Work> {
+        let event = self.event(handle)?;
+        Ok(Work::Wait(handle, event.recorded, event.moment.clone()))
+    }
+
+    /// Adds an event of streams outside of a graph to that which the stream records, as its node.
+    pub(crate) fn event_in_graph(&mut self, key: StreamKey, work: Work) -> Outcome<Option<Work>> {
+        match self.record_in_graph(key, &work)? {
+            true => Ok(None),
+            false => Err(Code::INVALID_VALUE),
+        }
+    }
+
+    /// The work of a launch: its nodes record events, and wait for them, as calls would now.
+    pub(crate) fn launched(&mut self, graph: &Arc<GraphWork>) -> Outcome<Arc<GraphWork>> {
+        let mut launched = Arc::clone(graph);
+        for (index, node) in graph.work.iter().enumerate() {
+            let own = match node {
+                Work::RecordInGraph(event) => self.begin_record(*event)?,
+                Work::WaitInGraph(event) => self.wait_for(*event)?,
+                Work::All(child) => {
+                    let own = self.launched(child)?;
+                    if Arc::ptr_eq(&own, child) {
+                        continue;
+                    }
+                    Work::All(own)
+                }
+                _ => continue,
+            };
+            Arc::make_mut(&mut launched).work[index] = own;
+        }
+        Ok(launched)
     }
 
     /// Makes a stream take part in the capture of an event that it waits for; false if no capture

@@ -27,6 +27,7 @@ use crate::code::{Code, Outcome};
 use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
+use crate::objects::graph::GraphWork;
 use crate::objects::late::MOST;
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
 use crate::objects::work::{Callback, HostFunction, Item, NodeOf, Work};
@@ -178,7 +179,7 @@ impl Driver {
                 } => condition.holds(self.value_at(address, bytes), value, bytes),
                 Work::All(ref graph) => {
                     let mut items = self.queues.streams.values().flatten();
-                    let is_own = |launched: &Arc<_>| Arc::ptr_eq(launched, graph);
+                    let is_own = |launched: &Arc<GraphWork>| launched.id == graph.id;
                     !items.any(|other| {
                         other.ticket < item.ticket && other.graph.as_ref().is_some_and(is_own)
                     })
@@ -324,7 +325,11 @@ impl Driver {
                     Err(Code::INVALID_VALUE)
                 }
             }
-            Work::Nothing | Work::Wait(..) | Work::WaitValue { .. } => Ok(()),
+            Work::Nothing
+            | Work::Wait(..)
+            | Work::WaitValue { .. }
+            | Work::RecordInGraph(_)
+            | Work::WaitInGraph(_) => Ok(()),
             Work::Call(..) | Work::Callback(..) | Work::All(_) => unreachable!("done by `step`"),
         }
     }

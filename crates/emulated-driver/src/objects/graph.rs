@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::Handle;
 use super::stream::StreamKey;
@@ -37,12 +38,16 @@ pub(crate) struct ExecutableGraph {
 /// The work of a graph that can be launched, in an order that keeps to the graph's.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphWork {
+    /// The same for all launches of a graph: it does not run at the same time as itself.
+    pub(crate) id: u64,
     pub(crate) work: Vec<Work>,
     /// The indices of those that each must be behind.
     pub(crate) behind: Vec<Vec<usize>>,
     /// The calls that added the nodes.
     pub(crate) sites: Vec<Option<Site>>,
 }
+
+static IDS: AtomicU64 = AtomicU64::new(0);
 
 impl Graph {
     /// Whether every node stands before one of these, or is one.
@@ -101,6 +106,7 @@ impl Graph {
         Ok(ExecutableGraph {
             nodes: ordered.iter().map(|node| node.handle).collect(),
             work: Arc::new(GraphWork {
+                id: IDS.fetch_add(1, Relaxed),
                 work: ordered.iter().map(|node| node.work.clone()).collect(),
                 behind: ordered.iter().map(|node| indices(node)).collect(),
                 sites: ordered.iter().map(|node| node.site.clone()).collect(),
@@ -119,8 +125,8 @@ impl Work {
             Work::Call(..) | Work::Callback(..) => 3,
             Work::All(_) => 4,
             Work::Nothing => 5,
-            Work::Wait(..) => 6,
-            Work::Record(..) => 7,
+            Work::Wait(..) | Work::WaitInGraph(_) => 6,
+            Work::Record(..) | Work::RecordInGraph(_) => 7,
             Work::Free(_) => 11,
             Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
         }

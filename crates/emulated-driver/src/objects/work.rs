@@ -62,6 +62,10 @@ pub(crate) enum Work {
     Record(Handle, u64, Slot),
     /// Waits until the event was recorded that often.
     Wait(Handle, u64, Slot),
+    /// Nodes for an event of a stream outside of the graph: what they record or wait for is known
+    /// when the graph is launched.
+    RecordInGraph(Handle),
+    WaitInGraph(Handle),
     WaitValue {
         address: u64,
         value: u64,

@@ -10,7 +10,7 @@ mod lines;
 mod python;
 
 use std::ffi::{CStr, c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptx_emu::short_name;
@@ -97,6 +97,10 @@ impl Site {
             if Some(module.bias) == own {
                 continue;
             }
+            // Behind it there are Python's own frames.
+            if is_interpreter(&module.path) {
+                break;
+            }
             match lines::frames(&module, address) {
                 found if !found.is_empty() => frames.extend(found),
                 _ => frames.push(Frame {
@@ -148,6 +152,18 @@ fn own(frames: &[Frame]) -> &[Frame] {
         }
     }
     frames.get(first..).unwrap_or_default()
+}
+
+/// Whether code is CPython's, or of an extension that comes with it, as `_ctypes`.
+fn is_interpreter(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_own = ["python", "libpython"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    is_own
+        || path
+            .components()
+            .any(|part| part.as_os_str() == "lib-dynload")
 }
 
 /// Whether a file is of CUDA, or of a crate that wraps it.
@@ -238,6 +254,15 @@ mod tests {
             frame("_PyEval_EvalFrameDefault", "Python/ceval.c", 7352),
         ];
         assert_eq!(own(&python), []);
+    }
+
+    #[test]
+    fn extensions_of_the_interpreter_are_not_the_programs_own() {
+        let is = |path: &str| is_interpreter(Path::new(path));
+        assert!(is("/usr/bin/python3.11"));
+        assert!(is("/opt/lib/libpython3.13.so.1.0"));
+        assert!(is("/opt/lib/python3.11/lib-dynload/_ctypes.cpython-311.so"));
+        assert!(!is("/home/me/kernels/_step.cpython-311.so"));
     }
 
     /// The test program has debug information, or at least a name.

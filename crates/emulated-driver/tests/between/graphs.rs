@@ -266,3 +266,68 @@ fn a_graph_in_a_graph() {
     }
     assert_eq!(outer.matches("cudaGraphAddDependencies").count(), 2);
 }
+
+/// A graph of one kernel that a stream records, with an event for streams outside of it: recorded
+/// behind the kernel, or waited for before it.
+fn captured(p: &Program, kernel: &str, pointers: &[u64], event: [Option<Handle>; 2]) -> Handle {
+    const EXTERNAL: c_uint = 1;
+    let (stream, mut graph) = (p.stream(), 0);
+    let [before, behind] = event;
+    assert_eq!(
+        cu!(cuStreamBeginCapture_v2(stream => Handle, 1 => c_int)),
+        0
+    );
+    if let Some(event) = before {
+        let waited = cu!(cuStreamWaitEvent(stream => Handle, event => Handle, EXTERNAL => c_uint));
+        assert_eq!(waited, 0);
+    }
+    p.launch(kernel, stream, pointers);
+    if let Some(event) = behind {
+        let recorded =
+            cu!(cuEventRecordWithFlags(event => Handle, stream => Handle, EXTERNAL => c_uint));
+        assert_eq!(recorded, 0);
+    }
+    let ended = cu!(cuStreamEndCapture(stream => Handle, &mut graph => *mut Handle));
+    assert_eq!(ended, 0);
+    executable(graph)
+}
+
+planted! {
+    /// Two graphs, and the second waits for an event that the first does not record.
+    graphs_meet_by_an_event_outside_of_them,
+    wrong: |p: &Program| {
+        let [data, out, event] = [p.memory(), p.memory(), p.event() as u64];
+        let produce = captured(p, "produce", &[data], [None, None]);
+        let consume = captured(p, "consume", &[data, out], [Some(event as Handle), None]);
+        run(produce, p.stream());
+        run(consume, p.stream());
+    },
+    right: |p: &Program| {
+        let [data, out] = [p.memory(), p.memory()];
+        let [event, other, one, two] = [p.event(), p.event(), p.stream(), p.stream()];
+        let produce = captured(p, "produce", &[data], [Some(other), Some(event)]);
+        let consume = captured(p, "consume", &[data, out], [Some(event), Some(other)]);
+        for _ in 0..3 {
+            run(produce, one);
+            run(consume, two);
+        }
+        // Outside of a graph that a stream records, there is no such event.
+        const INVALID: c_int = 1;
+        assert_eq!(
+            cu!(cuEventRecordWithFlags(event => Handle, one => Handle, 1 => c_uint)),
+            INVALID
+        );
+        assert_eq!(
+            cu!(cuStreamWaitEvent(two => Handle, event => Handle, 1 => c_uint)),
+            INVALID
+        );
+    },
+    told: @r#"
+    race between commands: kernel `consume` reads bytes that kernel `produce` writes, and nothing orders the two
+      bytes 0..128, of allocation A, 256 bytes
+      first: kernel `produce` in a graph in stream A
+      then: kernel `consume` in a graph in stream B
+      to order them: record an event in stream A behind `produce`, and let stream B wait for it before `consume` (cudaEventRecord, cudaStreamWaitEvent)
+      rule: commands of different streams have no order, unless events or synchronisation give them one (CUDA Programming Guide, 2.3 "Asynchronous Execution")
+    "#,
+}

@@ -14,9 +14,9 @@ use crate::site::Site;
 pub(super) struct Graphs {
     runs: HashMap<u64, Run>,
     last: u64,
-    /// The chains of each graph, and when its latest launch has ended, by the place of its work: a
+    /// The chains of each graph, and when its latest launch has ended, by its number: a
     /// graph waits for its own launches.
-    known: HashMap<usize, (Vec<Chain>, Moment)>,
+    known: HashMap<u64, (Vec<Chain>, Moment)>,
 }
 
 /// A launch of a graph.
@@ -43,7 +43,7 @@ impl Graphs {
         chain: Chain,
         node: Option<NodeOf>,
     ) -> u64 {
-        let known = self.known.get(&id(work));
+        let known = self.known.get(&work.id);
         if let Some((_, ended)) = known {
             commands.wait(chain, ended);
         }
@@ -117,7 +117,7 @@ impl Graphs {
             commands.wait(chain, moment);
         }
         let moment = commands.moment(chain);
-        self.known.insert(id(&run.work), (run.own, moment));
+        self.known.insert(run.work.id, (run.own, moment));
         if let Some((outer, node)) = run.parent {
             self.end_node(commands, outer, node, chain);
         }
@@ -135,9 +135,4 @@ impl Graphs {
         let run = self.runs.get(&run)?;
         run.work.sites.get(node)?.clone()
     }
-}
-
-/// A graph that can be launched has its work at one place. One that was changed is another.
-fn id(work: &Arc<GraphWork>) -> usize {
-    Arc::as_ptr(work) as usize
 }

@@ -367,7 +367,9 @@ impl Driver {
                 }
                 return Some(begun(None));
             }
-            Work::All(_) => return Some(begun(None)),
+            Work::All(_) | Work::RecordInGraph(_) | Work::WaitInGraph(_) => {
+                return Some(begun(None));
+            }
             Work::Record(_, _, moment) => {
                 let _ = moment.set(self.between.commands.moment(chain));
                 return Some(begun(None));
