@@ -5,18 +5,17 @@ the same answer, byte for byte, and the fault and replay of `emulate`. Usage: te
 `.ci/live target/live` makes what is tried. Node runs it, and Chromium opens the page, where they are. ANSWER and EMULATE name this
 machine's programs, by default those of target/debug. With --speed both run one long kernel instead, and times are told.
 """
-import functools
-import http.server
 import itertools
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+sys.dont_write_bytecode = True
+from chromium import Browser, chromium as find_chromium, serve
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PROGRAMS = os.path.join(ROOT, "target", "debug")
@@ -130,75 +129,6 @@ def by_command(answers, folder):
     return wrong
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Files of the book, without a line for each."""
-
-    def log_message(self, *_):
-        pass
-
-
-class Browser:
-    """A Chromium that is told what to do by a pipe. What a worker does takes its time, for which `--dump-dom` does not wait."""
-
-    def __init__(self, chromium, folder):
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile", "--remote-debugging-pipe"]
-        theirs, self.out = os.pipe()
-        self.back, ours = os.pipe()
-
-        # It reads from 3 and writes to 4.
-        def place():
-            kept = os.dup(ours)
-            os.dup2(theirs, 3)
-            os.dup2(kept, 4)
-
-        self.process = subprocess.Popen([chromium, *flags], preexec_fn=place, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(theirs)
-        os.close(ours)
-        self.number, self.rest, self.session = 0, b"", None
-        target = self.say("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.say("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-
-    def say(self, method, **params):
-        """What a command gives."""
-        self.number += 1
-        command = {"id": self.number, "method": method, "params": params}
-        if self.session:
-            command["sessionId"] = self.session
-        os.write(self.out, json.dumps(command).encode() + b"\0")
-        while True:
-            while b"\0" not in self.rest:
-                read = os.read(self.back, 1 << 16)
-                if not read:
-                    sys.exit("live: Chromium has ended")
-                self.rest += read
-            message, self.rest = self.rest.split(b"\0", 1)
-            message = json.loads(message)
-            if message.get("id") == self.number:
-                return message.get("result", {})
-
-    def ask(self, script):
-        """The value of an expression in the page."""
-        return self.say("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)["result"].get("value")
-
-    def open(self, address):
-        self.say("Page.navigate", url="about:blank")
-        self.say("Page.navigate", url=address)
-
-    def shown(self, expected, seconds=30):
-        """Those of the expected texts that the page does not come to show."""
-        end = time.monotonic() + seconds
-        while True:
-            text = re.sub(r"\s+", " ", self.ask("document.body.innerText") or "")
-            missing = [one for one in expected if one not in text]
-            if not missing or time.monotonic() > end:
-                return missing, text
-            time.sleep(0.05)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-
 def served(folder):
     """The address of the page. The book is not needed: the page is HTML."""
     book = os.path.join(folder, "book")
@@ -208,9 +138,7 @@ def served(folder):
         body = "\n".join(line for line in file if line.startswith("<"))
     with open(os.path.join(book, "live.html"), "w") as file:
         file.write(f'<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">{body}')
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=book))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}/live.html"
+    return f"{serve(book)}/live.html"
 
 
 # The address's end, what is done there, and what is shown then.
@@ -279,7 +207,7 @@ def speed(node, chromium, folder):
 
 
 def main():
-    node, chromium = shutil.which("node"), shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    node, chromium = shutil.which("node"), find_chromium()
     if not os.path.exists(WASM):
         print("live: skipped: no target/live/live.wasm, which .ci/live makes")
         return

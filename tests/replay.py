@@ -8,10 +8,12 @@ import html
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from chromium import chromium as find_chromium
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 EMULATE = os.environ.get("EMULATE", os.path.join(ROOT, "target", "debug", "emulate"))
@@ -120,7 +122,7 @@ def shown(chromium, page, address, flags=("--window-size=1240,900", "--virtual-t
 
 
 def main():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = find_chromium()
     if not chromium:
         print("replay: no Chromium, so no page was opened")
         return
