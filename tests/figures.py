@@ -22,10 +22,10 @@ LIVE = os.path.join(ROOT, "docs", "figures", "live")
 RESULTS = os.path.join(ROOT, "docs", "results")
 NAMES = ["occupancy", "coalescing", "tile", "roofline"]
 
-# A page as the book makes it: a still picture, or an empty place, and questions.
+# A page as the book makes it, with names that its own scripts take: a still picture, or an empty place, and questions.
 PAGE = """<!doctype html><html class="light"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Figures</title>
 <style>html.coal {{ background: #141617; color: #c8c9db; --bg: #141617; --fg: #c8c9db; --quote-bg: #242637; --table-border-color: #333; --links: #2b79a2 }}</style>
-<body><main class="content">{places}
+<body><script>const html = document.documentElement, path_to_root = "", default_theme = "light"; let theme;</script><main class="content">{places}
 <h2 id="check-yourself">Check yourself</h2><ol><li>One?</li><li>Two?</li></ol><details><summary>Answers</summary><ol><li>1</li><li>2</li></ol></details>
 </main><script src="figures/live/load.js"></script></body></html>"""
 
@@ -38,7 +38,7 @@ COMPARE = """
   for (const { figure, cases } of about) {
     for (const [inputs, follows] of cases) {
       all++;
-      const result = figures[figure].compute(inputs);
+      const result = interactive.figures[figure].compute(inputs);
       const differs = follows === null ? (result.error ? [] : ["error"]) : Object.keys(follows).filter((key) => !same(result[key], follows[key]));
       if (differs.length) wrong.push(`${figure} ${JSON.stringify(inputs)}: ${differs.map((key) => `${key} is ${JSON.stringify(result[key])}, in Rust ${JSON.stringify(follows?.[key])}`)}`);
     }
@@ -111,7 +111,7 @@ def compared(browser, folder, address):
     print(f"figures: {found['all'] - wrong} of {found['all']} inputs have the result of the Rust code")
     for line in found["first"]:
         print(f"figures: {line}")
-    options = browser.ask("figures.occupancy.fields.find(({ name }) => name === 'gpu').options")
+    options = browser.ask("interactive.figures.occupancy.fields.find(({ name }) => name === 'gpu').options")
     if options != gpus["cases"]:
         wrong += 1
         print(f"figures: the GPUs of the menu are {options}, in Rust {gpus['cases']}")
@@ -182,7 +182,7 @@ def used(browser, address):
     # A page without a figure loads nothing.
     browser.open(f"{address}/plain.html")
     wait(browser, "document.readyState === 'complete' && document.querySelector('h2')")
-    holds("a page without figures", "document.scripts.length === 1 && document.querySelectorAll('link').length === 0")
+    holds("a page without figures", "document.scripts.length === 2 && document.querySelectorAll('link').length === 0")
     print("\n".join(f"figures: {one}" for one in wrong) or "figures: keyboard, phone, paper and answers are right")
     return len(wrong)
 

@@ -152,6 +152,60 @@ def grid():
     return f
 
 
+def divergence():
+    """A branch on which the lanes of a warp disagree, and one on which they agree."""
+    f = Figure(740, 270, "Lanes of one warp that disagree about a branch execute both sides, one after the other")
+    cell, left = 15, 200
+    f.text(20, 24, "if lane < 16 { A } else { B }", 14, bold=True)
+    f.text(300, 24, "the 32 lanes of one warp", 13, soft=True)
+    for row, (label, first, second) in enumerate([("first", "green", "plain"), ("then", "plain", "orange")]):
+        y = 38 + row * 36
+        f.text(20, y + 20, label)
+        for lane in range(32):
+            f.rect(left + lane * cell, y, cell - 1, 28, first if lane < 16 else second, edge=False)
+        f.label(left + 8 * cell, y + 14, "A" if row == 0 else "idle", 13, bold=row == 0)
+        f.label(left + 24 * cell, y + 14, "idle" if row == 0 else "B", 13, bold=row == 1)
+    f.text(20, 152, "if warp is even { A } else { B }", 14, bold=True)
+    f.text(300, 152, "two warps that agree, each with itself", 13, soft=True)
+    for row, (label, fill, name) in enumerate([("warp 0", "green", "A"), ("warp 1", "orange", "B")]):
+        y = 166 + row * 36
+        f.text(20, y + 20, label)
+        for lane in range(32):
+            f.rect(left + lane * cell, y, cell - 1, 28, fill, edge=False)
+        f.label(left + 16 * cell, y + 14, name, 13, bold=True)
+    f.text(20, 258, "The first branch takes the time of both sides, the second costs nothing.", 13, soft=True)
+    return f
+
+
+def hiding():
+    """One warp that waits for each load, and four warps that wait in turns."""
+    f = Figure(740, 300, "A warp alone waits for each of its loads; four warps in turn keep the memory busy")
+    left, step = 120, 25
+
+    def load(row_y, start):
+        f.rect(left + start * step, row_y, step, 24, "blue")
+        f.rect(left + (start + 1) * step, row_y, 6 * step, 24, "plain", dash=True)
+        f.rect(left + (start + 7) * step, row_y, step, 24, "green")
+
+    f.text(20, 24, "one warp, one load at a time", 14, bold=True)
+    load(36, 0)
+    load(36, 8)
+    load(36, 16)
+    f.text(20, 53, "warp 0")
+    f.text(20, 100, "four warps in turn", 14, bold=True)
+    for warp in range(4):
+        y = 112 + warp * 32
+        f.text(20, y + 17, f"warp {warp}")
+        for turn in range(2):
+            load(y, 2 * warp + 8 * turn)
+    f.arrow(left, 252, left + 600, 252, thin=True)
+    f.text(20, 256, "time", 13, soft=True)
+    for x0, fill, text in [(120, "blue", "a load starts"), (260, "plain", "in flight"), (420, "green", "its value is used")]:
+        f.rect(x0, 272, 14, 14, fill)
+        f.text(x0 + 22, 284, text)
+    return f
+
+
 def lanes():
     """Neighbouring and strided lanes, and the sectors that they touch."""
     f = Figure(740, 270, "Eight lanes load neighbours from one sector, or elements eight apart from eight sectors")
@@ -702,7 +756,7 @@ def planes():
 
 FIGURES = [
     grid, lanes, sectors, barrier, memory, latency, occupancy, roofline, valid_region, halo_tiles, shared_tile,
-    wavefront, room, slabs, planes, stencil25, boxes, streaming, semi_stencil,
+    wavefront, room, slabs, planes, stencil25, boxes, streaming, semi_stencil, divergence, hiding,
 ]  # fmt: skip
 
 

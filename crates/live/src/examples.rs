@@ -285,7 +285,7 @@ pub const EXAMPLES: &[Example] = &[
     Example {
         name: "chase",
         title: "6. Latency: loads in flight",
-        page: "six-figures.html#6-latency-how-much-must-be-under-way",
+        page: "six-figures.html#6-latency-how-much-must-be-in-flight",
         words: "Eight loads per thread. In one chain each needs the one before; of four chains, four are in flight before the first value is used. Step along the accesses to see it.",
         source: source!("chase"),
         switches: &[

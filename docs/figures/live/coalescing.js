@@ -1,5 +1,6 @@
 // The sectors and lines that one load of a warp touches: what the emulated device counts.
 {
+  const { figure, svg, grouped, counted, three, percent } = interactive;
   const LANES = 32, SECTOR = 32, LINE = 128;
 
   function compute({ size, stride, offset }) {
@@ -21,7 +22,7 @@
     ["sectors of 32 bytes", grouped(sectors)],
     ["sectors for the same bytes side by side", three(ideal)],
     ["lines of 128 bytes", grouped(lines.length)],
-    ["from the first lane to the last", `${grouped(addresses.at(-1) - addresses[0] + bytes)} bytes`],
+    ["bytes from the first lane's element to the last one's end", grouped(addresses.at(-1) - addresses[0] + bytes)],
   ];
 
   /** A column per line that is touched, a byte per pixel downwards, in four sectors. */

@@ -1,5 +1,6 @@
 // How many blocks a multiprocessor holds, and what limits them: `lab::occupancy` in Rust, which is compared with NVIDIA's calculator.
 {
+  const { figure, svg, grouped, counted, percent } = interactive;
   // Limits of a multiprocessor, by compute capability. `unit`: shared memory is given in multiples of it; `reserved`: the driver's part.
   const GPUS = {
     t4: { text: "T4, RTX 20", warps: 32, blocks: 16, shared: 65536, perBlock: 65536, reserved: 0, unit: 256 },

@@ -1,5 +1,6 @@
 // A roofline: the least time by bytes and by operations, and the labs' kernels as they were measured (measured.js).
 {
+  const { figure, svg, three, percent, measured } = interactive;
   // A fused multiply-add is two operations. Results that equal a CPU's bit for bit are computed without it, by half as many.
   const KINDS = {
     fp32: { text: "f32, fused", limit: "fp32", of: 1 }, "fp32 unfused": { text: "f32, not fused", limit: "fp32", of: 2 },

@@ -1,5 +1,6 @@
 // What a tile with a halo loads, computes and keeps, if a launch does several timesteps. A timestep spoils a ring as wide as the stencil.
 {
+  const { figure, svg, grouped, counted, three, percent } = interactive;
   function compute({ x, y, z, radius, steps, arrays, bytes }) {
     const extents = z > 1 ? [x, y, z] : [x, y];
     // Points that are still right after `step` timesteps.
