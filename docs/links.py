@@ -3,7 +3,7 @@
 
 Pages link to files of the repository, so that they also read as plain Markdown. In the book, a link to another page leads
 to that page. A handout (labs/LAB/README.md) is the page that includes it. A link to any other file becomes plain text.
-Sample pages (`samples/NAME.html`) are beside the book alone, and become links there.
+Sample pages (`samples/NAME.html`) and kernels that run (`live.html#NAME`) are in the book alone, and become links there.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 INCLUDE = re.compile(r"\{\{#include ([^}]+)\}\}")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
-SAMPLE = re.compile(r"`(samples/[a-z]+\.html)`")
+BOOK_ALONE = re.compile(r"`((?:samples/[a-z]+\.html|live\.html#[^`]+))`")
 
 
 def chapters(items):
@@ -59,8 +59,8 @@ def main():
             return text
 
         blocks = re.split(r"(```.*?```)", page["content"], flags=re.S)
-        sample = lambda found: f"[{found[1]}]({os.path.relpath(found[1], here)})"
-        text = (it if it.startswith("```") else SAMPLE.sub(sample, LINK.sub(link, it)) for it in blocks)
+        in_book = lambda found: f"[{found[1]}]({os.path.relpath(found[1], here)})"
+        text = (it if it.startswith("```") else BOOK_ALONE.sub(in_book, LINK.sub(link, it)) for it in blocks)
         page["content"] = "".join(text)
     json.dump(book, sys.stdout)
 

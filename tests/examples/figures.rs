@@ -26,9 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn occupancies() -> Vec<Value> {
     let mut cases = Vec::new();
     for gpu in Gpu::known() {
-        for threads in [1, 31, 32, 33, 64, 96, 128, 160, 192, 256, 300, 512, 768, 1024] {
+        for threads in [
+            1, 31, 32, 33, 64, 96, 128, 160, 192, 256, 300, 512, 768, 1024,
+        ] {
             for registers in [1, 16, 31, 32, 33, 40, 64, 72, 100, 128, 168, 255] {
-                for shared in [0, 1, 1000, 4096, 16_384, 33_000, 49_152, 66_560, 101_376, 232_448] {
+                for shared in [
+                    0, 1, 1000, 4096, 16_384, 33_000, 49_152, 66_560, 101_376, 232_448,
+                ] {
                     let needs = BlockNeeds {
                         registers,
                         threads,

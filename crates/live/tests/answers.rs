@@ -211,3 +211,62 @@ fn questions_and_answers_are_json() {
     insta::assert_snapshot!(answer(r#"{"ask":"example","name":"none","choices":[],"order":0}"#), @r#"{"launch":null,"command":null,"error":"there is no example `none`","made":null}"#);
     insta::assert_snapshot!(answer("no question"), @r#"{"launch":null,"command":null,"error":"the request: expected ident at line 1 column 2","made":null}"#);
 }
+
+/// The text's words, one blank apart.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A page of the book.
+fn page(name: &str) -> String {
+    let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The page on races shows two of these faults, and the lines of the kernel that the first is of.
+#[test]
+fn the_page_on_races_shows_what_its_links_do() {
+    let races = page("races.md");
+    for (name, choices) in [("mirror", [1, 1]), ("grid", [2, 1])] {
+        let shown = fault(name, &choices);
+        assert!(flat(&races).contains(&flat(&shown)), "{shown}");
+        let [first, second] = choices;
+        let link = format!("`live.html#{name}={first},{second}`");
+        assert!(races.contains(&link), "{link}");
+    }
+    let mirror = EXAMPLES.iter().find(|example| example.name == "mirror");
+    let source = mirror.expect("an example").source;
+    let mut lines = 0;
+    for block in races.split("```rust\n").skip(1) {
+        for line in block.split("```").next().unwrap_or_default().lines() {
+            lines += 1;
+            assert!(source.lines().any(|it| it.trim() == line.trim()), "{line}");
+        }
+    }
+    assert_eq!(lines, 9);
+}
+
+/// A lesson's page has the heading that it links to.
+#[test]
+fn the_pages_of_the_examples_exist() {
+    for example in EXAMPLES {
+        let (file, anchor) = example.page.split_once('#').unwrap_or((example.page, ""));
+        let text = page(&file.replace(".html", ".md"));
+        let mut headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+        let anchored = |heading: &str| {
+            let kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+            let heading = heading.to_lowercase().replace('`', "");
+            heading
+                .chars()
+                .filter(kept)
+                .collect::<String>()
+                .replace(' ', "-")
+        };
+        let has = anchor.is_empty() || headings.any(|heading| anchored(heading) == anchor);
+        assert!(
+            has,
+            "{}: {} has no such heading",
+            example.name, example.page
+        );
+    }
+}
