@@ -58,11 +58,12 @@ const PLAIN: [&str; 10] = [
 ];
 
 /// The book's pages for students, which are copied too. They link to each other alone.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "docs/setup.md",
     "docs/first-kernel.md",
     "docs/six-figures.md",
     "docs/races.md",
+    "docs/kernel-api.md",
     "docs/cuda-to-rust.md",
     "docs/reading-a-grade.md",
     "docs/write-up.md",

@@ -1,4 +1,5 @@
-//! Takes the examples out of the documentation of `cuda_std` and its macros: each becomes a module.
+//! Takes the examples out of the documentation of `cuda_std` and its macros, and the kernels out of
+//! the book's page on them: each becomes a module.
 //!
 //! An example is a block of code in a doc comment, with the lines that rustdoc hides (`# `). It has
 //! a kernel, or is the body of a hidden one. `tests/examples.rs` launches each. A block that is not
@@ -27,6 +28,18 @@ fn main() {
                 writeln!(modules, "pub mod {kernel} {{\n{example}}}").unwrap();
                 writeln!(kernels, "({kernel:?}, \"crates/{place}:{line}\"),").unwrap();
             }
+        }
+    }
+    let page = crates.join("../docs/kernel-api.md");
+    println!("cargo::rerun-if-changed={}", page.display());
+    let text = fs::read_to_string(&page).expect("the page");
+    for (line, code) in blocks(&text) {
+        // Of the host's code, `tests/page.rs` has the same lines.
+        if let Some(kernel) = kernel(&code) {
+            let prelude =
+                "use cuda_std::prelude::*;\n#[allow(unused_imports)]\nuse cuda_std::println;";
+            writeln!(modules, "pub mod {kernel} {{\n{prelude}\n{code}}}").unwrap();
+            writeln!(kernels, "({kernel:?}, \"docs/kernel-api.md:{line}\"),").unwrap();
         }
     }
     let text = format!(
@@ -77,6 +90,21 @@ fn examples(source: &str) -> Vec<(usize, String)> {
                 writeln!(text, "{}", hidden.unwrap_or(line)).unwrap();
             }
             (None, None) => {}
+        }
+    }
+    found
+}
+
+/// The blocks of Rust of a page, each with the line of its first fence.
+fn blocks(page: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (number, line) in (1..).zip(page.lines()) {
+        match (&mut open, line) {
+            (None, "```rust") => open = Some((number, String::new())),
+            (Some(_), "```") => found.extend(open.take()),
+            (Some((_, text)), _) => writeln!(text, "{line}").unwrap(),
+            (None, _) => {}
         }
     }
     found

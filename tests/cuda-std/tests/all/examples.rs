@@ -1,5 +1,5 @@
-//! The examples of `cuda_std`'s documentation, word for word, in every order of threads on the
-//! emulated device, and on a GPU.
+//! The examples of `cuda_std`'s documentation and of a page of the book, word for word, in every
+//! order of threads on the emulated device, and on a GPU.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use plan::{Arg, LaunchConfig, args};
 const ORDERS: u32 = 9;
 
 /// An example's launch, and what it gives.
-struct Example {
-    kernel: &'static str,
-    launch: Launch,
-    outputs: Vec<HostBuffer>,
+pub struct Example {
+    pub kernel: &'static str,
+    pub launch: Launch,
+    pub outputs: Vec<HostBuffer>,
     /// The text that it prints.
-    text: &'static str,
+    pub text: &'static str,
 }
 
 impl Example {
     /// `launch` with the arguments of its kernel, which gives `outputs`, as they were declared.
-    fn new(
+    pub fn new(
         kernel: &'static str,
         config: LaunchConfig,
         mut launch: Launch,
@@ -49,17 +49,17 @@ impl Example {
 }
 
 /// The values of a function of 0, 1, and so on.
-fn values<T>(count: u32, value: impl Fn(u32) -> T) -> Vec<T> {
+pub fn values<T>(count: u32, value: impl Fn(u32) -> T) -> Vec<T> {
     (0..count).map(value).collect()
 }
 
-fn float(i: u32) -> f32 {
+pub fn float(i: u32) -> f32 {
     i as f32
 }
 
 fn examples() -> Vec<Example> {
     let new = || Launch::of(&EXAMPLES);
-    let mut all = Vec::new();
+    let mut all = crate::page::examples();
 
     {
         let mut launch = new();

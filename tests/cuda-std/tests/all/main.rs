@@ -6,4 +6,5 @@ mod functions;
 mod heap;
 mod indices;
 mod library;
+mod page;
 mod random;
