@@ -25,7 +25,7 @@ NAMES = ["occupancy", "coalescing", "tile", "roofline"]
 # A page as the book makes it, with names that its own scripts take: a still picture, or an empty place, and questions.
 PAGE = """<!doctype html><html class="light"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Figures</title>
 <style>html.coal {{ background: #141617; color: #c8c9db; --bg: #141617; --fg: #c8c9db; --quote-bg: #242637; --table-border-color: #333; --links: #2b79a2 }}</style>
-<body><script>const html = document.documentElement, path_to_root = "", default_theme = "light"; let theme;</script><main class="content">{places}
+<body><script>const html = document.documentElement, path_to_root = "", default_theme = "light"; let theme;</script><nav class="sidebar"><a href="index.html">Index</a> <a href="plain.html">Plain</a></nav><main class="content">{places}
 <h2 id="check-yourself">Check yourself</h2><ol><li>One?</li><li>Two?</li></ol><details><summary>Answers</summary><ol><li>1</li><li>2</li></ol></details>
 </main><script src="figures/live/load.js"></script></body></html>"""
 
@@ -173,12 +173,12 @@ def used(browser, address):
     browser.ask("((it) => { it.value = ' 8 blocks '; it.oninput(); })(document.querySelectorAll('.answer textarea')[1]); document.querySelector('details').open = true")
     wait(browser, "!document.querySelector('.answer label').hidden")
     browser.ask("document.querySelectorAll('.answer input')[1].click()")
-    holds("progress", "document.querySelector('.kept').textContent.startsWith('1 of 2 answered, 1 right.')")
+    holds("progress", "document.querySelector('.kept').textContent.startsWith('1 of 2 answered, 1 right.') && document.querySelector('.sidebar').textContent === 'Index 1/2 Plain'")
     browser.open(f"{address}/index.html")
     ready(browser, NAMES)
     holds("answers are kept", "document.querySelectorAll('.answer textarea')[1].value === '8 blocks' && document.querySelectorAll('.answer input')[1].checked")
     browser.ask("document.querySelector('.kept button').click()")
-    holds("answers are forgotten", "localStorage.length === 0 && document.querySelectorAll('.answer textarea')[1].value === ''")
+    holds("answers are forgotten", "localStorage.length === 0 && document.querySelector('.sidebar').textContent === 'Index Plain' && document.querySelectorAll('.answer textarea')[1].value === ''")
     # A page without a figure loads nothing.
     browser.open(f"{address}/plain.html")
     wait(browser, "document.readyState === 'complete' && document.querySelector('h2')")

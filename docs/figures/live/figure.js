@@ -52,7 +52,8 @@ const interactive = (() => {
       if (says.textContent !== words) says.textContent = words;
       says.classList.toggle("wrong", Boolean(result.error));
       const rows = result.error ? [] : about.rows(result, values);
-      const cell = (text, at) => html("td", { textContent: text.replaceAll(" %", "\u00a0%"), className: at < (about.texts ?? 1) ? "" : "number" });
+      // A blank that holds together, and a place to break a long name at.
+      const cell = (text, at) => html("td", { textContent: text.replaceAll(" %", "\u00a0%").replaceAll("_", "_\u200b"), className: at < (about.texts ?? 1) ? "" : "number" });
       table.replaceChildren(...rows.map((cells) => html("tr", {}, ...cells.map(cell))));
       // What cannot be has no picture; the one before stays, so that the page does not jump.
       drawing.classList.toggle("old", Boolean(result.error));

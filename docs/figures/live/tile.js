@@ -30,7 +30,7 @@
     ["loaded points / written points", three(it.redundancyOfAll)],
     ["points that are computed at least", `${grouped(it.computed)}, ${three(it.redundancy)} times the ${grouped(steps * it.written)} kept`],
     ["if all threads go on to the end", `${grouped(steps * it.loaded)}, ${three(it.redundancyOfAll)} times`],
-    ["shared memory, with every array in it", `${grouped(it.sharedBytes)} bytes${it.sharedBytes > 232448 ? ", more than a block of an H100 has (232,448)" : ""}`],
+    ["shared memory, with all fields in it", `${grouped(it.sharedBytes)} bytes${it.sharedBytes > 232448 ? ", more than a block of an H100 has (232,448)" : ""}`],
     ["bytes per point and timestep", three(it.bytesPerUpdate)],
   ];
 
