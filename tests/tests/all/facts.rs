@@ -107,23 +107,61 @@ fn starters_import_what_their_todos_name() {
     assert!(paths > 5, "{paths}");
 }
 
+/// The blocks of code of a page, each with the heading before it.
+fn blocks(page: &str) -> Vec<(String, Vec<String>)> {
+    let (mut found, mut heading) = (Vec::new(), String::new());
+    let mut open: Option<Vec<String>> = None;
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            match open.take() {
+                Some(block) => found.push((heading.clone(), block)),
+                None => open = Some(Vec::new()),
+            }
+        } else if let Some(block) = &mut open {
+            block.push(line.to_owned());
+        } else if line.starts_with("##") {
+            heading = line.trim_start_matches(['#', ' ']).to_owned();
+        }
+    }
+    found
+}
+
 /// The kernels and launches of the README, and of the page on one's own, are those of the example,
-/// which is tested. The page's last code is a crate outside, which `.ci/own-crate` runs.
+/// which is tested. The page's other blocks of Rust are below headings by which `.ci/own-crate`
+/// takes them out and runs them.
 #[test]
 fn the_code_of_two_pages_is_in_the_example() {
-    let files = ["kernels/src/lib.rs", "src/main.rs", "tests/emulated.rs"];
-    let example = files
-        .map(|file| read(&format!("examples/axpy/{file}")))
-        .concat();
-    let has = |line: &str| example.lines().any(|other| other.trim() == line);
-    for (page, in_example, outside) in [("README.md", 2, 0), ("docs/own-kernels.md", 3, 1)] {
-        let text = read(page);
-        let blocks: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
-        assert_eq!(blocks.len(), in_example + outside, "{page}");
-        let blocks = blocks.iter().take(in_example);
-        for line in blocks.flat_map(|block| block.lines().skip(1)) {
-            assert!(has(line.trim()), "{page}: {line}");
+    let files = [
+        "kernels/src/lib.rs",
+        "src/main.rs",
+        "tests/emulated.rs",
+        "build.rs",
+        "Cargo.toml",
+    ];
+    let example = files.map(|file| read(&format!("examples/axpy/{file}")));
+    let workspace = read("harness/src/new_project/workspace.toml");
+    // As `harness new --git URL` writes it.
+    let mut example = example.concat() + &workspace;
+    for name in ["cuda_driver", "cuda_builder", "ptx-emu", "find_cuda_helper"] {
+        let path = format!("{{ path = \"../../crates/{name}\" }}");
+        assert!(example.contains(&path), "{path}");
+        example = example.replace(&path, "{ git = \"URL\" }");
+    }
+    let has = |line: &str| example.lines().any(|other| other.trim() == line.trim());
+    let script = read(".ci/own-crate");
+    for (page, in_example, outside) in [("README.md", 2, 0), ("docs/own-kernels.md", 5, 5)] {
+        let (mut found, mut run) = (0, 0);
+        for (heading, block) in blocks(&read(page)) {
+            match block.iter().find(|line| !has(line)) {
+                None => found += 1,
+                Some(line) => {
+                    let is_run = script.contains(&format!("block '{heading}'"));
+                    assert!(is_run, "{page}, {heading}: {line}");
+                    run += 1;
+                }
+            }
         }
+        assert_eq!((found, run), (in_example, outside), "{page}");
     }
 }
 
