@@ -155,7 +155,7 @@ fn right_after(extents: [u32; 3], radius: u32, steps: u32) -> Vec<u32> {
     let at = |[x, y, z]: [i64; 3]| ((z * height + y) * width + x) as usize;
     let is_inside = |point: [i64; 3]| (0..3).all(|axis| (0..extents[axis]).contains(&point[axis]));
     let mut right = vec![true; extents.iter().product::<i64>() as usize];
-    let count = |right: &[bool]| right.iter().filter(|it| **it).count() as u32;
+    let count = |points: &[bool]| points.iter().filter(|it| **it).count() as u32;
     let mut counts = vec![count(&right)];
     for _ in 0..steps {
         let before = right.clone();

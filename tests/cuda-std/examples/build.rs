@@ -32,9 +32,9 @@ fn main() {
     }
     let page = crates.join("../docs/kernel-api.md");
     println!("cargo::rerun-if-changed={}", page.display());
-    let text = fs::read_to_string(&page).expect("the page");
-    for (line, code) in blocks(&text) {
-        // Of the host's code, `tests/page.rs` has the same lines.
+    let page = fs::read_to_string(&page).expect("the page");
+    for (line, code) in blocks(&page) {
+        // The code of the host is in tests/all/page.rs.
         if let Some(kernel) = kernel(&code) {
             let prelude =
                 "use cuda_std::prelude::*;\n#[allow(unused_imports)]\nuse cuda_std::println;";
