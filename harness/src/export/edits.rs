@@ -69,6 +69,15 @@ pub fn without_hidden_cases(text: &str) -> Result<String, CommandError> {
     Ok(file.to_string())
 }
 
+/// A page without the comment at its end that says where its figures come from: it names files
+/// that the copy does not have, and it has every answer in one place.
+pub fn without_sources(page: &str) -> &str {
+    match page.rsplit_once("\n<!-- figures\n") {
+        Some((text, _)) => text,
+        None => page,
+    }
+}
+
 fn is_hidden(case: &dyn TableLike) -> bool {
     case.get("group").and_then(Item::as_str) == Some(Group::Hidden.name())
 }
@@ -80,6 +89,14 @@ fn not_toml(file: &str, error: &TomlError) -> CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_loses_the_sources_of_its_figures_alone() {
+        let page = "# Lab\n\n<!-- a -->\nIt takes 2 us.\n\n<!-- figures\n2 us = 1e-6 * 2\n-->\n";
+        let left = "# Lab\n\n<!-- a -->\nIt takes 2 us.\n";
+        assert_eq!(without_sources(page), left);
+        assert_eq!(without_sources(left), left);
+    }
 
     #[test]
     fn the_workspace_has_the_members_of_the_copy() {

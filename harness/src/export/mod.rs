@@ -228,8 +228,12 @@ impl Copy<'_> {
 
     fn plain(&mut self, name: &Path) -> Result<(), CommandError> {
         let from = self.root.join(name);
-        let bytes = read(&from, u64::MAX).map_err(|error| unreadable(&from, &error))?;
-        self.write(name, &bytes)?;
+        if name.extension().is_some_and(|it| it == "md") {
+            self.write(name, edits::without_sources(&self.read(name)?).as_bytes())?;
+        } else {
+            let bytes = read(&from, u64::MAX).map_err(|error| unreadable(&from, &error))?;
+            self.write(name, &bytes)?;
+        }
         // Scripts stay executable.
         let to = self.target.join(name);
         let permissions = fs::metadata(&from).map_err(|error| unreadable(&from, &error))?;

@@ -2,6 +2,7 @@
 
 mod container;
 mod facts;
+mod figures;
 mod links;
 mod prebuilt_ptx;
 mod release;
