@@ -1,5 +1,5 @@
-//! The published results: the picture follows from the committed measurements. With `BLESS=1` in the
-//! environment its test writes it. The tables are checked with all figures, in `tests/`.
+//! The published results: the picture follows from the committed measurements. With `BLESS=1` in
+//! the environment its test writes it. The tables are checked with all figures, in `tests/`.
 
 use std::path::{Path, PathBuf};
 

@@ -294,8 +294,8 @@ impl Checked {
         self.should_be(page, half, interval.to_owned(), ratio);
     }
 
-    /// Writes `right`, which is `ratio` times as large, in the place of a number that differs. Where
-    /// that is far off, the formula may be wrong, or the sentence: its writer decides.
+    /// Writes `right`, which is `ratio` times as large, in the place of a number that differs.
+    /// Where that is far off, the formula may be wrong, or the sentence: its writer decides.
     fn should_be(&mut self, page: &Page, number: &Number, right: String, ratio: f64) {
         let written = &page.text[number.at.clone()];
         if written == right {

@@ -35,42 +35,29 @@ fn shared() -> Ledger {
     Ledger::parse(&read(SHARED), 0).unwrap_or_else(|error| panic!("{SHARED}: {error}"))
 }
 
-/// The pages whose figures a student or an engineer may take at their word.
+/// The pages whose figures a student, an instructor or an engineer may take at their word: the
+/// README, the handouts, and of the book Learn, Labs, Measure and what a grade is defended with.
 fn pages() -> Vec<String> {
-    let mut names: Vec<String> = ["README.md", "labs/README.md", "docs/tuning.md"]
-        .map(str::to_owned)
-        .to_vec();
-    for page in [
-        "README",
-        "cuda-to-rust",
-        "first-kernel",
-        "glossary",
-        "live",
-        "reading-a-grade",
-        "setup",
-        "six-figures",
-        "troubleshooting",
-        "write-up",
-    ] {
-        names.push(format!("docs/{page}.md"));
-    }
-    for page in ["counts", "limits", "peers", "results", "several-gpus"] {
-        names.push(format!("docs/measure/{page}.md"));
-    }
-    let root = root();
-    for lab in std::fs::read_dir(root.join("labs")).unwrap() {
+    let mut names = vec!["README.md".to_owned(), "labs/README.md".to_owned()];
+    for lab in std::fs::read_dir(root().join("labs")).unwrap() {
         let lab = lab.unwrap().file_name().into_string().unwrap();
-        if root.join(format!("labs/{lab}/README.md")).exists() {
-            names.push(format!("labs/{lab}/README.md"));
-        }
+        names.push(format!("labs/{lab}/README.md"));
     }
-    for page in std::fs::read_dir(root.join("docs/measure")).unwrap() {
-        let page = page.unwrap().file_name().into_string().unwrap();
-        if page.starts_with("case-") {
-            names.push(format!("docs/measure/{page}"));
-        }
+    names.retain(|name| root().join(name).exists());
+    let summary = read("docs/SUMMARY.md");
+    for section in summary.split("\n# ") {
+        let is_taught = ["Learn", "Labs", "Measure"]
+            .iter()
+            .any(|it| section.starts_with(it));
+        let links = section
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next());
+        let taught = links.filter(|page| {
+            is_taught || ["README.md", "teach/points.md", "teach/sources.md"].contains(page)
+        });
+        names.extend(taught.map(|page| format!("docs/{page}")));
     }
-    names.sort();
     names
 }
 
