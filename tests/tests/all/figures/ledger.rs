@@ -1,5 +1,23 @@
 //! Where a page's figures come from: the comment at its end, and the file that all pages share.
-//! `docs/contribute/style.md` describes the form.
+//!
+//! ```text
+//! TEXT = FORMULA; FORMULA        of each figure of a quotation; `_` for a number that is none
+//! TEXT @ SOURCE                  of all its figures: a name, a file that has them, `then DATE`
+//! TEXT = @ SOURCE; FORMULA       of the first, and of the second
+//!
+//! table HEADER @ SOURCE          of all figures of the table whose header begins so
+//! table #2 HEADER :: ms          the second such table; in ms, where its header does not say
+//! | | FORMULA | @ SOURCE         a row: of each cell
+//! each | | time(h100 {1} {name}) rows that differ in words, and in the variant that they name
+//! + stencil25 1000x1000x1000     the words of such a row
+//! +                              those of the row before
+//!
+//! let NAME = ..                  in formulas
+//! source NAME = ..               what `@ NAME` is
+//! profile NAME = ..              the arguments of `harness profile` for `count(NAME ..)`
+//! ```
+//!
+//! `±FORMULA` is a figure with its interval, and `?FORMULA` may be of nothing, in an empty cell.
 
 use std::collections::BTreeMap;
 

@@ -138,6 +138,29 @@ fn the_readme_shows_the_cases_of_the_ladder() {
     assert!(table.rows.len() >= 5);
 }
 
+/// What no page refers to any more is deleted.
+#[test]
+fn everything_that_the_shared_file_names_is_used() {
+    let shared = shared();
+    let mut all: String = pages().iter().map(|name| read(name)).collect();
+    all.extend(
+        shared
+            .entries
+            .iter()
+            .map(|entry| format!("{:?}\n", entry.source)),
+    );
+    let words: std::collections::BTreeSet<&str> = all
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .collect();
+    let named = [&shared.names, &shared.sources, &shared.profiles];
+    for name in named.into_iter().flat_map(BTreeMap::keys) {
+        assert!(
+            words.contains(name.as_str()),
+            "{SHARED}: nothing uses `{name}`"
+        );
+    }
+}
+
 /// What the check says of a page with these lines and this ledger.
 #[cfg(test)]
 fn said(text: &str, ledger: &str) -> Vec<String> {
