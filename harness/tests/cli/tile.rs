@@ -1,4 +1,5 @@
-//! The tile that wave2d's handout begins is right, once its reader has written the middle.
+//! The tile that wave2d's handout begins is right, once its reader has written the middle, and
+//! earns what a kernel of one timestep per launch does not.
 
 use std::fs;
 use std::path::Path;
@@ -66,4 +67,29 @@ fn the_tile_of_the_handout_is_right_with_its_middle() {
     let graded = typed(command, &course, &search);
     let said = String::from_utf8_lossy(&graded.stdout);
     assert!(said.contains("60 / 60 points"), "{}", describe(&graded));
+}
+
+/// The handout shows what a right kernel of part 1 lacks.
+#[test]
+fn one_timestep_per_launch_earns_all_but_the_tile() {
+    let (folder, search) = workplace();
+    let course = folder.path().join("course");
+    let plain = Path::new(ROOT).join("tests/submissions/programs/wave2d");
+    fs::create_dir(course.join("mine")).unwrap();
+    for file in ["kernels.rs", "launch.rs"] {
+        fs::copy(plain.join(file), course.join("mine").join(file)).unwrap();
+    }
+    let command = "harness grade mine --lab wave2d --device emulated";
+    let graded = typed(command, &course, &search);
+    let said = String::from_utf8_lossy(&graded.stdout);
+    assert!(said.contains("55 / 60 points"), "{}", describe(&graded));
+    let handout = fs::read_to_string(Path::new(ROOT).join("labs/wave2d/README.md")).unwrap();
+    let shown = said
+        .lines()
+        .find(|line| line.contains("launches of two-steps"));
+    let shown = shown.unwrap_or_else(|| panic!("{}", describe(&graded)));
+    assert!(
+        handout.contains(shown),
+        "the handout does not show `{shown}`"
+    );
 }

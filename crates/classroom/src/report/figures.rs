@@ -220,11 +220,11 @@ pub fn counted(counted: &CountGrade) -> (String, Tone) {
     }
 }
 
-/// `12,000 counted; 9,000 earn all points, 20,000 earn none`.
+/// `12,000 counted; 9,000 or fewer earn all points, 20,000 or more none`.
 pub fn count_in_words(counted: &CountGrade) -> String {
     let [full, zero] = [counted.full, counted.zero].map(units::grouped);
     let count = self::counted(counted).0;
-    format!("{count} counted; {full} earn all points, {zero} earn none")
+    format!("{count} counted; {full} or fewer earn all points, {zero} or more none")
 }
 
 /// Why things were not graded here: each reason once, with what it is about.

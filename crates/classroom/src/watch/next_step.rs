@@ -3,8 +3,10 @@
 use super::subject::Subject;
 use grading::diagnose::{Diagnosis, Pattern};
 use grading::outcome::{Category, Failure, Kind, Memory};
-use grading::report::GradeReport;
+use grading::report::{CountGrade, GradeReport};
 use terminal::command_line::quoted;
+
+use crate::report::figures;
 
 /// A thing for the reader to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,6 +222,12 @@ fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
     let hidden =
         "does anything depend on the sizes and parameters of lab.toml? Hidden cases have others";
     let mut steps = vec![step(hidden.to_owned(), Vec::new())];
+    steps.extend(
+        report
+            .counted
+            .iter()
+            .filter_map(|counted| about_count(lab, counted)),
+    );
     let perf = format!("harness perf {lab}");
     if report.totals.not_graded_here > 0.0 {
         let text = format!(
@@ -238,6 +246,22 @@ fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
         ));
     }
     steps
+}
+
+/// The points that a count has left, if it was counted and has some.
+fn about_count(lab: &str, counted: &CountGrade) -> Option<NextStep> {
+    let left = counted.points - counted.earned;
+    let (true, Some(_)) = (left > 0.0, counted.counted) else {
+        return None;
+    };
+    let text = format!(
+        "{} points more for fewer {}: {}; labs/{lab}/README.md says how",
+        figures::points(left),
+        figures::count_of(counted),
+        figures::count_in_words(counted)
+    );
+    let commands = Vec::new();
+    Some(NextStep { text, commands })
 }
 
 fn grade(subject: &Subject) -> String {

@@ -93,7 +93,7 @@ fn a_wrong_kernel_reaches_nothing() {
     let mut small = counted(1, None);
     small.cases[1].name = "wide".to_owned();
     let of_small = seen_of([small]);
-    assert!(of_small.contains("per update, wide") && !of_small.contains("step"));
+    assert!(of_small.contains("per update, wide") && !of_small.contains("step 11"));
 }
 
 #[test]

@@ -53,7 +53,11 @@ fn report(failing: &[(&str, Failure)]) -> GradeReport {
             Some((_, failure)) => Outcome::Failed(failure.clone()),
             None => Outcome::Passed,
         };
-        let counts = [("warp_instructions", 12_345), ("global_sectors", 678)];
+        let counts = [
+            ("launches", 2),
+            ("warp_instructions", 12_345),
+            ("global_sectors", 678),
+        ];
         report.cases.push(CaseGrade {
             name: spec.name.clone(),
             group: spec.group,
@@ -72,6 +76,11 @@ fn report(failing: &[(&str, Failure)]) -> GradeReport {
             status,
             checks: None,
         });
+    }
+    for counted in &lab_spec.counted {
+        let case = report.cases.iter().find(|case| case.name == counted.case);
+        let graded = grading::report::CountGrade::new(counted, case.unwrap());
+        report.counted.push(graded);
     }
     for timed in &lab_spec.performance {
         let status = NoResult::not_graded_here("large cases are graded on a GPU").into();
