@@ -6,10 +6,9 @@ use std::sync::OnceLock;
 use std::thread;
 
 use device::Sanitize;
-use host::labs;
 
 use grading::engine::{self, CaseRunner, GradeError, Packed, Seeds, Show, Submitted, WithSource};
-use grading::lab_spec::LabSpec;
+use grading::lab_spec::{self, LabSpec};
 use grading::outcome::Failure;
 use grading::pack::job::PackProcesses;
 use grading::pack::{Authors, PackError};
@@ -246,10 +245,9 @@ fn missing(submission: &Path) -> String {
         "the file or folder does not exist"
     };
     let missing = format!("{shown}: {what}");
-    match labs().iter().find(|lab| submission == Path::new(lab.name)) {
-        Some(lab) => format!(
-            "{missing}; {shown} is a lab: name the folder of your solution to it, as in `harness grade labs/{}/starter`",
-            lab.name
+    match lab_spec::names().find(|name| submission == Path::new(name)) {
+        Some(name) => format!(
+            "{missing}; {shown} is a lab: name the folder of your solution to it, as in `harness grade labs/{name}/starter`"
         ),
         None => missing,
     }

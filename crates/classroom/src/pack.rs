@@ -68,11 +68,11 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
             .map_err(|failure| failure.context(format!("--lab {}", args.lab)))?,
         Some(file) => {
             let read = read_lab_file("--lab-file", file)?;
-            if read.lab.name != args.lab {
+            if !read.is_of(&args.lab) {
                 return Err(CommandError::Input(format!(
                     "--lab-file {}: is of lab `{}`, and --lab is `{}`",
                     file.display(),
-                    read.lab.name,
+                    read.name,
                     args.lab
                 )));
             }

@@ -10,7 +10,7 @@ use device::DeviceKind;
 use host::labs;
 
 use grading::engine::{Options, Unchecked};
-use grading::lab_spec::{Counted, LabSpec};
+use grading::lab_spec::{self, Counted, LabSpec};
 use output_files::digest::sha256;
 
 use super::all::store::{self, Terms};
@@ -88,8 +88,8 @@ impl Rules {
     /// Arguments that make no sense.
     pub fn new(settings: &GradeSettings) -> Result<Rules, CommandError> {
         if let Some(name) = &settings.lab {
-            select::catalogue::select(labs(), Some(name))
-                .map_err(|failure| failure.context("--lab"))?;
+            lab_spec::embedded(name)
+                .map_err(|unknown| CommandError::from(unknown).context("--lab"))?;
         }
         if settings.device == Some(Wanted::Cpu) {
             return Err(CommandError::Input(
@@ -107,11 +107,11 @@ impl Rules {
             .map(|path| read_lab_file("--lab-file", path))
             .transpose()?;
         if let (Some(lab_spec), Some(lab)) = (&lab_file, &settings.lab)
-            && lab_spec.lab.name != *lab
+            && !lab_spec.is_of(lab)
         {
             return Err(CommandError::Input(format!(
                 "--lab-file {}: is for lab {}, not {lab}",
-                lab_spec.file, lab_spec.lab.name
+                lab_spec.file, lab_spec.name
             )));
         }
         Ok(Rules {
@@ -189,7 +189,7 @@ impl Rules {
         Ok(Terms {
             harness: store::program_digest()?,
             course: course_digest()?,
-            lab: lab_spec.lab.name.to_owned(),
+            lab: lab_spec.name.clone(),
             lab_file: sha256(&lab_spec.text),
             device: device.to_string(),
             model: model.to_owned(),
@@ -229,10 +229,9 @@ fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
 fn lab_of(submission: &Path) -> Option<String> {
     let path = submission.canonicalize().ok()?;
     let parent = path.parent()?.file_name()?.to_str()?;
-    labs()
-        .iter()
-        .find(|lab| lab.name == parent)
-        .map(|lab| lab.name.to_owned())
+    lab_spec::names()
+        .find(|name| *name == parent)
+        .map(str::to_owned)
 }
 
 /// The question for the lab of a submission whose folder does not tell. A submission does not
@@ -240,13 +239,13 @@ fn lab_of(submission: &Path) -> Option<String> {
 fn which_lab(submission: Option<&Path>) -> String {
     let read = |folder: &Path| std::fs::read_to_string(folder.join("launch.rs")).ok();
     let launch = submission.and_then(read).unwrap_or_default();
-    let names = || labs().iter().map(|lab| lab.name);
-    match names().find(|lab| launch.contains(&format!("plan::{lab}::"))) {
+    let mut labs = labs().iter().map(|lab| lab.name);
+    match labs.find(|lab| launch.contains(&format!("plan::{lab}::"))) {
         Some(lab) => format!(
             "which lab is this for? name it: --lab {lab}, as its launch.rs uses plan::{lab}"
         ),
         None => {
-            let names: Vec<&str> = names().collect();
+            let names: Vec<&str> = lab_spec::names().collect();
             format!(
                 "which lab is this for? name it: --lab {}",
                 names.join(", or ")
@@ -265,6 +264,9 @@ mod tests {
         let starter = folder.path().join("wave3d/starter");
         std::fs::create_dir_all(&starter).unwrap();
         assert_eq!(lab_of(&starter).as_deref(), Some("wave3d"));
+        let sequel = folder.path().join("several-gpus/starter");
+        std::fs::create_dir_all(&sequel).unwrap();
+        assert_eq!(lab_of(&sequel).as_deref(), Some("several-gpus"));
         assert_eq!(lab_of(&folder.path().join("wave3d")), None);
     }
 

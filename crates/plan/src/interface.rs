@@ -123,6 +123,19 @@ macro_rules! labs {
     };
 }
 
+/// Calls the macro `$callback` with every sequel: the name of a folder of `labs` that goes on with
+/// another lab's problem, by a handout, a starter and a `lab.toml` of its own.
+///
+/// The one list of them.
+#[macro_export]
+macro_rules! sequels {
+    ($callback:ident) => {
+        $callback! {
+            "several-gpus",
+        }
+    };
+}
+
 /// An interface, whatever its types are.
 #[derive(Debug, Clone, Copy)]
 pub struct InterfaceInfo {

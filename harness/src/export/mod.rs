@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use exit::{CommandError, Ending};
+use grading::lab_spec::names;
 use output_files::input::{self, read, text};
 use output_files::native::make_executable;
 use output_files::{OutputFolder, OutputPath};
@@ -179,8 +180,9 @@ impl Copy<'_> {
         for (name, text) in NEW {
             self.write(Path::new(name), text.as_bytes())?;
         }
-        let labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
-        let tests = include_str!("student/labs.rs").replace("LABS", &labs.join(" "));
+        let tests = names().map(|name| format!("    {}: \"{name}\"\n", name.replace('-', "_")));
+        let tests =
+            include_str!("student/labs.rs").replace("LABS", tests.collect::<String>().trim());
         self.write(Path::new("tests/tests/labs.rs"), tests.as_bytes())?;
         for folder in self.entries(Path::new("labs"))? {
             if self.root.join(&folder).join("lab.toml").is_file() {

@@ -180,7 +180,7 @@ fn a_student_finds_what_the_handouts_name() {
         .trim_end_matches(['}', '\n'])
         .split_whitespace()
         .collect();
-    let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
+    let mut labs: Vec<&str> = names().collect();
     tested.sort_unstable();
     labs.sort_unstable();
     assert_eq!(tested, labs);
@@ -403,7 +403,7 @@ fn the_tasks_of_the_editor_know_all_labs() {
         serde_json::from_str(include_str!("student/tasks.json")).unwrap();
     let offered = tasks["inputs"][0]["options"].as_array().unwrap();
     let offered: Vec<&str> = offered.iter().map(|lab| lab.as_str().unwrap()).collect();
-    let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
+    let mut labs: Vec<&str> = names().collect();
     let mut sorted = offered.clone();
     labs.sort_unstable();
     sorted.sort_unstable();

@@ -7,7 +7,7 @@
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
 //!    wrong value is, or what the emulated device found;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
-//!    built-in solutions, each as the submission that it is;
+//!    built-in solutions, each as the submission that it is. A sequel has none of its own;
 //! 4. the handout's commands run ([`handout`] says what counts as one); those that grade the
 //!    starter as 2. does are not repeated.
 //!
@@ -70,13 +70,16 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     if let Some(name) = &args.lab {
         knows(&root, name)?;
     }
-    let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
+    if let Some(name) = &args.lab {
+        lab_spec::embedded(name)?;
+    }
+    let is_asked_for = |lab: &&str| args.lab.as_deref().is_none_or(|name| name == *lab);
     let program = Program::new(&root)?;
-    let checkers: Vec<Checker> = labs
-        .iter()
+    let checkers: Vec<Checker> = lab_spec::names()
+        .filter(is_asked_for)
         .map(|lab| Checker {
-            lab: lab.name,
-            folder: root.join("labs").join(lab.name),
+            lab,
+            folder: root.join("labs").join(lab),
             root: &root,
             program: &program,
             most_references: if args.quick { 1 } else { usize::MAX },
@@ -131,7 +134,7 @@ fn has_solutions(root: &Path) -> Result<(), CommandError> {
 
 /// Refuses a lab that the course has and this program has not, and says what is left to fill.
 fn knows(root: &Path, name: &str) -> Result<(), CommandError> {
-    let is_here = host::find_lab(name).is_ok();
+    let is_here = lab_spec::embedded(name).is_ok();
     if is_here || !root.join("labs").join(name).join("lab.toml").is_file() {
         return Ok(());
     }
@@ -242,6 +245,9 @@ impl Checker<'_> {
         }
         let mut built_in = Vec::new();
         let solutions = self.root.join("kernels-gpu/solutions").join(self.lab);
+        if !solutions.is_dir() {
+            return Ok(Vec::new());
+        }
         find_solutions(&solutions, None, &mut built_in)?;
         let built_in = built_in.into_iter().take(self.most_references);
         let checks = built_in.map(|(name, files)| -> Check<'_> {

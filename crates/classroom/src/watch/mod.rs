@@ -130,7 +130,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     let mut visible = rules()?;
     visible.options.replay = Replays::Wrong(Wish::default());
     let spec = visible.lab_spec(None)?.clone();
-    let lab = spec.lab.name;
+    let lab = &spec.name;
     let hints = lab_spec::embedded_hints(lab)?;
     let examiner = Examiner::new(visible, &settings, None, Authors::Own)?;
     let device = examiner.devices()[0];
@@ -145,7 +145,8 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     let counted_spec = counted_spec.transpose()?;
     let figures = counted.map_or(&[][..], |counted| &counted.figures);
     let subject = Subject {
-        lab: lab.to_owned(),
+        lab: lab.clone(),
+        problem: spec.lab.name,
         folder: folder.display().to_string(),
         needs_lab_flag: args.lab.is_some(),
         device: device.to_string(),
@@ -272,8 +273,7 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
         }
     }
     let shown = named.display();
-    let mut labs = host::labs().iter().map(|lab| lab.name);
-    if let Some(lab) = labs.find(|lab| Path::new(lab) == named) {
+    if let Some(lab) = lab_spec::names().find(|lab| Path::new(lab) == named) {
         let root = course_root::find(None, working)?;
         let starter = Path::new("labs").join(lab).join("starter");
         // In the course's own folder, as the handout names it.
@@ -285,8 +285,7 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
     } else if named.exists() {
         format!("{shown}: is a file; watch takes the folder of a submission, whose files it reads")
     } else {
-        let known = host::labs().iter().map(|lab| lab.name);
-        CaseError::unknown("lab or folder", &shown.to_string(), known).to_string()
+        CaseError::unknown("lab or folder", &shown.to_string(), lab_spec::names()).to_string()
     }))
 }
 

@@ -228,7 +228,7 @@ fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
             .iter()
             .filter_map(|counted| about_count(lab, counted)),
     );
-    let perf = format!("harness perf {lab}");
+    let perf = format!("harness perf {}", subject.problem);
     if report.totals.not_graded_here > 0.0 {
         let text = format!(
             "make it fast: labs/{lab}/README.md, part 2. Key c counts what it does, a GPU grades its speed, and perf times the CPU"
@@ -279,8 +279,8 @@ fn lab_after(lab: &str) -> Option<&'static str> {
     labs.nth(1)
 }
 
-/// The labs in the order in which they build on each other: the table of labs/README.md. Names of
-/// labs are code there; a row without one is another lab's sequel.
+/// The labs in the order in which they build on each other: the table of labs/README.md, where
+/// their names are code. Each comes before its sequels.
 pub fn in_order() -> impl Iterator<Item = &'static str> {
     let page = include_str!("../../../../labs/README.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
@@ -290,13 +290,14 @@ pub fn in_order() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use grading::lab_spec;
 
     #[test]
     fn every_lab_has_its_place_in_the_order() {
         let mut named: Vec<&str> = in_order().collect();
         assert_eq!(lab_after(named[0]), Some(named[1]));
         assert_eq!(lab_after(named.last().unwrap()), None);
-        let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
+        let mut labs: Vec<&str> = lab_spec::names().collect();
         named.sort_unstable();
         labs.sort_unstable();
         assert_eq!(named, labs);

@@ -8,8 +8,10 @@ pub type Files = [Option<Vec<u8>>; 2];
 
 /// The watched submission.
 pub struct Subject {
-    /// The lab.
+    /// The lab, or the sequel.
     pub lab: String,
+    /// The lab whose problem it has: the same, unless it is a sequel.
+    pub problem: &'static str,
     /// The submission's folder, as the user names it.
     pub folder: String,
     /// Whether commands with that folder need `--lab`.

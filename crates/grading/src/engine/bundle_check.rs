@@ -74,7 +74,7 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec) -> Result<(), Failure> {
                     Kind::BundleMismatch,
                     "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
                      that it was packed from, or grade by that copy's lab file (--lab-file labs/{}/lab.toml)",
-                    lab_spec.lab.name
+                    lab_spec.name
                 );
             }
             return mismatch(format!("it does not have case `{name}` exactly once"));

@@ -263,7 +263,7 @@ pub fn blank(
     device: Option<&dyn Device>,
     options: &Options,
 ) -> GradeReport {
-    let mut report = GradeReport::new(id, lab_spec.lab.name, device_name);
+    let mut report = GradeReport::new(id, &*lab_spec.name, device_name);
     report.lab_file_sha256 = Some(sha256(&lab_spec.text));
     report.device_info = device.map(|device| device.info().clone());
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();

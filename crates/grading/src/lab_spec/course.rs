@@ -20,14 +20,11 @@ pub fn edited(root: &Path, lab: &str) -> Result<Option<LabSpec>, LabSpecError> {
     }
     let own = embedded(lab).expect("the lab was found");
     let lab_spec = LabSpec::read(&path)?;
-    if lab_spec.lab.name != lab {
+    if lab_spec.name != lab {
         return Err(LabSpecError::Invalid {
             file: lab_spec.file,
             line: 1,
-            message: format!(
-                "is of lab `{}`, in the folder of `{lab}`",
-                lab_spec.lab.name
-            ),
+            message: format!("is of lab `{}`, in the folder of `{lab}`", lab_spec.name),
         });
     }
     Ok((lab_spec.text != own.text).then_some(lab_spec))

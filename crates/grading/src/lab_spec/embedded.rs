@@ -6,7 +6,7 @@ use lab::CaseError;
 
 use super::{Hints, LabSpec};
 
-/// A lab's file: its lab, its path in the source tree, its text, and what that says. The hints
+/// A lab's file: its name, its path in the source tree, its text, and what that says. The hints
 /// beside it have the same.
 struct File {
     lab: &'static str,
@@ -18,28 +18,52 @@ struct File {
     hints: OnceLock<Hints>,
 }
 
+macro_rules! file {
+    ($lab:expr) => {
+        File {
+            lab: $lab,
+            path: concat!("labs/", $lab, "/lab.toml"),
+            text: include_str!(concat!("../../../../labs/", $lab, "/lab.toml")),
+            lab_spec: OnceLock::new(),
+            hints_path: concat!("labs/", $lab, "/hints.toml"),
+            hints_text: include_str!(concat!("../../../../labs/", $lab, "/hints.toml")),
+            hints: OnceLock::new(),
+        }
+    };
+}
+
 macro_rules! files {
     ($($lab:ident::$type:ident,)*) => {
-        static FILES: [File; [$(stringify!($lab)),*].len()] = [$(File {
-            lab: stringify!($lab),
-            path: concat!("labs/", stringify!($lab), "/lab.toml"),
-            text: include_str!(concat!("../../../../labs/", stringify!($lab), "/lab.toml")),
-            lab_spec: OnceLock::new(),
-            hints_path: concat!("labs/", stringify!($lab), "/hints.toml"),
-            hints_text: include_str!(concat!("../../../../labs/", stringify!($lab), "/hints.toml")),
-            hints: OnceLock::new(),
-        }),*];
+        static FILES: [File; [$(stringify!($lab)),*].len()] = [$(file!(stringify!($lab))),*];
     };
 }
 
 plan::labs!(files);
+
+macro_rules! files_of_sequels {
+    ($($name:literal,)*) => {
+        static OF_SEQUELS: [File; [$($name),*].len()] = [$(file!($name)),*];
+    };
+}
+
+plan::sequels!(files_of_sequels);
+
+fn files() -> impl Iterator<Item = &'static File> {
+    FILES.iter().chain(&OF_SEQUELS)
+}
+
+/// The names of what students are graded in: all labs, and after them the sequels, which go on with
+/// another lab's problem.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    files().map(|file| file.lab)
+}
 
 /// Lab, path in the source tree, and text of every lab's file.
 pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     FILES.iter().map(|file| (file.lab, file.path, file.text))
 }
 
-/// The lab file of the lab of this name.
+/// The lab file of the lab or sequel of this name.
 ///
 /// # Errors
 ///
@@ -54,7 +78,7 @@ pub fn embedded(lab: &str) -> Result<&'static LabSpec, CaseError> {
     Ok(file.lab_spec.get_or_init(parse))
 }
 
-/// The hints of the lab of this name.
+/// The hints of the lab or sequel of this name.
 ///
 /// # Errors
 ///
@@ -72,6 +96,6 @@ pub fn embedded_hints(lab: &str) -> Result<&'static Hints, CaseError> {
 }
 
 fn find(lab: &str) -> Result<&'static File, CaseError> {
-    let file = FILES.iter().find(|file| file.lab == lab);
-    file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|known| known.lab)))
+    let file = files().find(|file| file.lab == lab);
+    file.ok_or_else(|| CaseError::unknown("lab", lab, names()))
 }

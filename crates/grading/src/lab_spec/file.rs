@@ -27,6 +27,8 @@ struct TomlFile {
     format_version: Spanned<u64>,
     /// The lab's name.
     lab: Spanned<String>,
+    /// The name of its folder, where that goes on with another lab's problem; left out: the lab's.
+    name: Option<Spanned<String>>,
     /// How values are compared.
     tolerance: TomlTolerance,
     /// In cases with several devices: the part of an equal share that each of them computes at
@@ -129,6 +131,7 @@ impl LabSpec {
         }
         let lab = find_lab(parsed.lab.get_ref())
             .map_err(|error| checker.error(parsed.lab.span(), error))?;
+        let name = checker.folder_name(parsed.name.as_ref(), lab)?;
         let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
         if parsed.case.is_empty() {
             return checker.fail(0..0, "there is no [[case]]; a lab grades at least one");
@@ -154,6 +157,7 @@ impl LabSpec {
             counted.push(checker.count(entry, &cases, &counted)?);
         }
         Ok(LabSpec {
+            name,
             lab,
             tolerance,
             each_device: checker.each_device(parsed.each_device.as_ref())?,
@@ -199,6 +203,39 @@ impl Checker<'_> {
         Err(self.error(span, message))
     }
 
+    /// A text that names a file, too.
+    fn plain_name<'n>(
+        &self,
+        what: &str,
+        named: &'n Spanned<String>,
+    ) -> Result<&'n String, LabSpecError> {
+        let name = named.get_ref();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if !name.is_empty() && name.chars().all(is_plain) {
+            return Ok(name);
+        }
+        let message = format!(
+            "`{name}` is not a name for a {what}: letters, digits, `.`, `_` and `-`, at least one"
+        );
+        self.fail(named.span(), message)
+    }
+
+    fn folder_name(
+        &self,
+        name: Option<&Spanned<String>>,
+        lab: &Lab,
+    ) -> Result<String, LabSpecError> {
+        let Some(named) = name else {
+            return Ok(lab.name.to_owned());
+        };
+        let name = self.plain_name("folder", named)?;
+        if find_lab(name).is_ok() {
+            let message = format!("`{name}` is a lab's name; leave it out, or name the folder");
+            return self.fail(named.span(), message);
+        }
+        Ok(name.clone())
+    }
+
     fn tolerance(
         &self,
         TomlTolerance { rule, factor }: &TomlTolerance,
@@ -242,14 +279,7 @@ impl Checker<'_> {
         lab: &Lab,
         others: &[CaseSpec],
     ) -> Result<CaseSpec, LabSpecError> {
-        let name = case.name.get_ref();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if name.is_empty() || !name.chars().all(is_plain) {
-            let message = format!(
-                "`{name}` is not a name for a case: letters, digits, `.`, `_` and `-`, at least one"
-            );
-            return self.fail(case.name.span(), message);
-        }
+        let name = self.plain_name("case", &case.name)?;
         if others.iter().any(|other| other.name == *name) {
             let message = format!("there are two cases `{name}`; names are unique");
             return self.fail(case.name.span(), message);

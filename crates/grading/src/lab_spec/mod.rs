@@ -28,7 +28,7 @@ use thiserror::Error;
 
 pub use course::edited;
 pub use draw::{Range, Ranges};
-pub use embedded::{embedded, embedded_files, embedded_hints};
+pub use embedded::{embedded, embedded_files, embedded_hints, names};
 pub use hints::{Counted, Figure, Hint, Hints};
 
 /// Why a lab file cannot be used.
@@ -94,6 +94,8 @@ pub enum Against {
 /// A lab file: everything that a grade in one lab depends on.
 #[derive(Debug, Clone)]
 pub struct LabSpec {
+    /// The name that students know: the lab's, or that of a sequel, which goes on with its problem.
+    pub name: String,
     /// The lab.
     pub lab: &'static Lab,
     /// Which results are right.
@@ -265,6 +267,11 @@ impl LabSpec {
             file.remove(other);
         }
         LabSpec::parse(&file.to_string(), &self.file)
+    }
+
+    /// Whether the name is that of this file, or of the lab whose problem it has.
+    pub fn is_of(&self, name: &str) -> bool {
+        [self.name.as_str(), self.lab.name].contains(&name)
     }
 
     /// Whether parameters of some case are drawn.

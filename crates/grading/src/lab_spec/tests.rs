@@ -107,6 +107,31 @@ fn every_lab_has_a_file() {
     insta::assert_snapshot!(embedded("wave3").unwrap_err(), @"unknown lab `wave3`; did you mean `wave3d`?");
 }
 
+/// A sequel has the problem of a lab, and its own name, cases and hints.
+#[test]
+fn sequels_are_known_by_their_own_names() {
+    let labs = host::labs().len();
+    let sequels: Vec<&str> = super::names().skip(labs).collect();
+    assert_eq!(sequels, ["several-gpus"]);
+    for name in sequels {
+        let lab_spec = embedded(name).unwrap();
+        assert_eq!(lab_spec.name, name);
+        assert_eq!(lab_spec.points(), 100.0, "{name}");
+        assert!(host::find_lab(name).is_err(), "{name}");
+        assert_ne!(lab_spec.text, embedded(lab_spec.lab.name).unwrap().text);
+        assert!(embedded_hints(name).unwrap().all().len() > 2, "{name}");
+        // Students' files keep the name.
+        assert_eq!(lab_spec.without_hidden_cases().unwrap().name, name);
+    }
+    let named = |name: &str| {
+        let text = GOOD.replace("[tolerance]", &format!("name = \"{name}\"\n[tolerance]"));
+        LabSpec::parse(&text, "lab.toml").map(|lab_spec| lab_spec.name)
+    };
+    assert_eq!(named("wave2d-in-april").unwrap(), "wave2d-in-april");
+    insta::assert_snapshot!(named("../x").unwrap_err(), @"lab.toml:4: `../x` is not a name for a folder: letters, digits, `.`, `_` and `-`, at least one");
+    insta::assert_snapshot!(named("wave3d").unwrap_err(), @"lab.toml:4: `wave3d` is a lab's name; leave it out, or name the folder");
+}
+
 #[test]
 fn every_seed_gives_other_inputs_and_outputs() {
     for (lab, ..) in embedded_files() {
@@ -404,13 +429,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
 /// and nothing else that no visible case has.
 #[test]
 fn visible_cases_have_what_hidden_ones_ask_for() {
-    let several = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../labs/several-gpus/lab.toml"
-    );
-    let several = LabSpec::parse(&std::fs::read_to_string(several).unwrap(), several).unwrap();
-    let of_labs = embedded_files().map(|(lab, ..)| embedded(lab).unwrap().clone());
-    for lab_spec in of_labs.chain([several]) {
+    for lab_spec in super::names().map(|name| embedded(name).unwrap()) {
         let lab = lab_spec.lab;
         let of_group = |group: Group| {
             let cases = lab_spec.cases.iter();

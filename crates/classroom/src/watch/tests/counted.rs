@@ -13,6 +13,7 @@ fn matadd() -> Screen {
     assert_eq!(alone.cases.len(), 1);
     Screen::new(Subject {
         lab: "matadd".to_owned(),
+        problem: "matadd",
         folder: "labs/matadd/starter".to_owned(),
         needs_lab_flag: false,
         device: "emulated".to_owned(),

@@ -19,6 +19,7 @@ use terminal::look::Look;
 fn screen() -> Screen {
     Screen::new(Subject {
         lab: "wave2d".to_owned(),
+        problem: "wave2d",
         folder: "labs/wave2d/starter".to_owned(),
         needs_lab_flag: false,
         device: "emulated".to_owned(),
