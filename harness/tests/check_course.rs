@@ -28,7 +28,7 @@ macro_rules! in_order {
 
 in_order!(
     wave2d wave3d stencil25 poisson matadd membench;
-    several_gpus "several-gpus"
+    several_gpus "several-gpus" stencil25_advanced "stencil25-advanced"
 );
 
 /// What is said of a reference.

@@ -132,6 +132,7 @@ macro_rules! sequels {
     ($callback:ident) => {
         $callback! {
             "several-gpus",
+            "stencil25-advanced",
         }
     };
 }

@@ -102,6 +102,54 @@ fn a_submission_computes_on_several_devices() {
     assert!(describe(&launched).contains("0 of 1,728 values differ"));
 }
 
+/// The second lab on the stencil, at its checkpoint: all is right, and the sectors are too many.
+#[test]
+fn the_advanced_stencil_has_a_checkpoint() {
+    const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../labs/stencil25-advanced");
+    const KERNELS: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cli/stencil25-advanced/kernels.rs"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    // A folder LAB/NAME says its lab.
+    let solved = folder.path().join("stencil25-advanced/ada");
+    std::fs::create_dir_all(&solved).unwrap();
+    std::fs::copy(KERNELS, solved.join("kernels.rs")).unwrap();
+    std::fs::copy(format!("{LAB}/starter/launch.rs"), solved.join("launch.rs")).unwrap();
+    let args = ["grade", solved.to_str().unwrap(), "--device=emulated"];
+    let graded = run(folder.path(), &args);
+    let text = describe(&graded);
+    assert!(text.contains("45 / 60 points graded here"), "{text}");
+    let counted = text.lines().find(|line| line.contains("global sectors of"));
+    let sectors = counted.and_then(|row| row.split_whitespace().last());
+    let handout = std::fs::read_to_string(format!("{LAB}/README.md")).unwrap();
+    assert!(handout.contains(sectors.unwrap()), "{text}");
+
+    // Its bundle is of the lab whose problem it has, and is graded by the name of this one.
+    let bundle = folder.path().join("ada.bundle");
+    let bundle = bundle.to_str().unwrap();
+    let pack = ["pack", args[1], "--lab=stencil25-advanced", "-o", bundle];
+    let packed = run(folder.path(), &pack);
+    assert!(
+        describe(&packed).contains("stencil25"),
+        "{}",
+        describe(&packed)
+    );
+    let elsewhere = [
+        "grade",
+        bundle,
+        "--lab=stencil25-advanced",
+        args[2],
+        "--brief",
+    ];
+    let graded_there = describe(&run(folder.path(), &elsewhere));
+    assert!(
+        graded_there.contains("stencil25-advanced  ada"),
+        "{graded_there}"
+    );
+    assert!(graded_there.contains("25 / "), "{graded_there}");
+}
+
 #[test]
 fn a_submission_is_profiled_and_timed_beside_variants() {
     let folder = tempfile::tempdir().unwrap();
