@@ -179,6 +179,7 @@ fn a_student_finds_what_the_handouts_name() {
     let mut tested: Vec<&str> = tests
         .trim_end_matches(['}', '\n'])
         .split_whitespace()
+        .filter_map(|word| word.strip_prefix('"')?.strip_suffix('"'))
         .collect();
     let mut labs: Vec<&str> = names().collect();
     tested.sort_unstable();

@@ -5,7 +5,7 @@
 //! 1. no place of `harness new-lab`'s template is left to fill; `lab.toml` and `hints.toml` are
 //!    valid, and are what this program grades by and shows;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
-//!    wrong value is, or what the emulated device found;
+//!    wrong value is, what the emulated device found, or what the plan lacks;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
 //!    built-in solutions, each as the submission that it is. A sequel has none of its own;
 //! 4. the handout's commands run ([`handout`] says what counts as one); those that grade the
@@ -26,6 +26,7 @@ use clap::Args;
 use super::arguments::read_lab_file;
 use exit::{CommandError, Ending};
 use grading::lab_spec::{self, Hints};
+use grading::outcome::Category;
 use grading::report::GradeReport;
 use output_files::input::{text, unreadable};
 use output_files::native;
@@ -221,9 +222,11 @@ impl Checker<'_> {
                 "is right already: nothing is left to do".to_owned(),
             ));
         }
-        let helps = failing
-            .iter()
-            .any(|failing| failing.diagnosis.is_some() || failing.sanitizer.is_some());
+        // What is said of a plan names the launch, or the device that has none.
+        let helps = failing.iter().any(|failing| {
+            let is_of_plan = failing.category == Category::Refused;
+            is_of_plan || failing.diagnosis.is_some() || failing.sanitizer.is_some()
+        });
         if !helps || failing.iter().any(|failing| failing.message.is_empty()) {
             return Err(CommandError::Wrong(
                 "fails, and nothing says where: neither a first wrong value nor a fault".to_owned(),

@@ -145,9 +145,10 @@ impl LabSpec {
         for entry in &parsed.performance {
             let spec = checker.performance(entry, lab, &cases)?;
             if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
-                let name = spec.case;
-                let message =
-                    format!("case `{name}` is compared with this already; once is enough");
+                let message = format!(
+                    "case `{}` is compared with this already; once is enough",
+                    spec.case
+                );
                 return checker.fail(entry.case.span(), message);
             }
             performance.push(spec);
@@ -222,10 +223,10 @@ impl Checker<'_> {
 
     fn folder_name(
         &self,
-        name: Option<&Spanned<String>>,
+        named: Option<&Spanned<String>>,
         lab: &Lab,
     ) -> Result<String, LabSpecError> {
-        let Some(named) = name else {
+        let Some(named) = named else {
             return Ok(lab.name.to_owned());
         };
         let name = self.plain_name("folder", named)?;
