@@ -14,6 +14,7 @@ use grading::pack::job::{MessagesJob, PackJob};
 use grading::worker::{self, Job};
 use output_files::unwritable;
 
+use super::all::canvas::Gradebook;
 use super::all::folder;
 use super::all::shard::Shard;
 use super::all::store::{self, Store};
@@ -59,6 +60,19 @@ pub struct GradeArgs {
         conflicts_with = "device_name"
     )]
     again: Vec<String>,
+    /// With --all: write DIR/canvas.csv too, with the points of the students of this gradebook, as
+    /// Canvas exports it, to be imported there
+    #[arg(
+        long,
+        value_name = "FILE.csv",
+        requires = "all",
+        conflicts_with = "shard"
+    )]
+    canvas: Option<PathBuf>,
+    /// With --canvas: the assignment that gets the points, by words of its title [default: the
+    /// lab's name]
+    #[arg(long, value_name = "TEXT", requires = "canvas")]
+    assignment: Option<String>,
     #[command(flatten)]
     settings: GradeSettings,
     #[command(flatten)]
@@ -112,6 +126,7 @@ fn run_all(
     results: &Path,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
+    let gradebook = gradebook(args)?;
     let class = |found, terms, workers| Class {
         submissions,
         found,
@@ -120,6 +135,7 @@ fn run_all(
         again: &args.again,
         shard: args.shard,
         workers,
+        gradebook: gradebook.as_ref(),
     };
     if let Some(name) = &args.device_name {
         let kept = Store::devices(results);
@@ -152,6 +168,18 @@ fn run_all(
     let grade =
         |worker: usize, path: &Path| examiner.grade(path, devices[worker], &Workers, &mut Quiet);
     grade_all(class(&found, terms, devices.len()), &grade, out)
+}
+
+/// The gradebook of `--canvas`, which is read before anything is graded.
+fn gradebook(args: &GradeArgs) -> Result<Option<Gradebook>, CommandError> {
+    let Some(file) = &args.canvas else {
+        return Ok(None);
+    };
+    let title = match &args.assignment {
+        Some(title) => title.clone(),
+        None => Rules::new(&args.settings)?.lab_spec(None)?.name.clone(),
+    };
+    Gradebook::read(file, &title).map(Some)
 }
 
 /// Makes the folder for the results of a class, if it is not there.

@@ -274,7 +274,7 @@ mod tests {
     fn the_lab_is_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let asked = || which_lab(Some(folder.path()));
-        insta::assert_snapshot!(asked(), @"which lab is this for? name it: --lab wave2d, or wave3d, or stencil25, or poisson, or matadd, or membench");
+        insta::assert_snapshot!(asked(), @"which lab is this for? name it: --lab wave2d, or wave3d, or stencil25, or poisson, or matadd, or membench, or several-gpus, or stencil25-advanced");
         assert_eq!(asked(), which_lab(None));
         let launch = "use plan::poisson::{Buffers, Outputs, Problem, Solution};\n";
         std::fs::write(folder.path().join("launch.rs"), launch).unwrap();

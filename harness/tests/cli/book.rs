@@ -153,7 +153,9 @@ fn the_commands_of_the_book_run() {
         let text = fs::read_to_string(&page).unwrap();
         let (folder, search) = workplace();
         let course = folder.path().join("course");
-        // Files that pages speak of: a submission that was handed in, and Lab 0's folder.
+        // Files that pages speak of: a submission that was handed in, Lab 0's folder, a gradebook.
+        let gradebook = "Student,ID,SIS Login ID,\"Lab 2, wave2d (4711)\"\nLovelace,7,ada,\n";
+        fs::write(course.join("grades.csv"), gradebook).unwrap();
         for name in ["submissions/ada", "first"] {
             let to = course.join(name);
             fs::create_dir_all(&to).unwrap();

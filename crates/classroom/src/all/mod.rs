@@ -13,7 +13,9 @@
 //! | [`workers`] | several submissions at once, one on each device       |
 //! | [`shard`]   | which submissions are a shard's                       |
 //! | [`summary`] | all of them together: table, distribution, files      |
+//! | [`canvas`]  | their points in the form that Canvas imports          |
 
+pub mod canvas;
 pub mod folder;
 mod look_alikes;
 pub mod shard;
@@ -27,8 +29,10 @@ use std::path::Path;
 
 use terminal::progress::Progress;
 
+use canvas::Gradebook;
 use exit::{CommandError, Ending};
 use grading::report::GradeReport;
+use output_files::OutputFile;
 use page::escape;
 use shard::Shard;
 use store::{Found, Store, Submission, Terms};
@@ -58,6 +62,8 @@ pub struct Class<'c> {
     pub shard: Option<Shard>,
     /// How many submissions are graded at once.
     pub workers: usize,
+    /// The gradebook that gets the points, if one is named.
+    pub gradebook: Option<&'c Gradebook>,
 }
 
 /// Grades every submission of a class, or of a shard of it.
@@ -103,6 +109,9 @@ pub fn grade_all(
         out.line("")?;
         out.line(summary.render(out.look()))?;
         summary.write(class.results, &graded)?;
+        if let Some(gradebook) = class.gradebook {
+            write_import(gradebook, &graded, class.results, out)?;
+        }
         return Ok(summary.ending());
     };
     let own: Vec<Submission> = shard
@@ -118,6 +127,24 @@ pub fn grade_all(
         class.results.display()
     ))?;
     Ok(Ending::Fine)
+}
+
+/// Writes what Canvas imports, and says how much of the class is in it.
+fn write_import(
+    gradebook: &Gradebook,
+    graded: &[Graded],
+    results: &Path,
+    out: &mut Out<'_>,
+) -> Result<(), CommandError> {
+    let import = gradebook.with(graded);
+    let path = results.join("canvas.csv");
+    OutputFile::create("-o", &path)?.write_all(import.text.as_bytes())?;
+    out.line("")?;
+    for remark in import.remarks {
+        let line = escape::line(&format!("canvas.csv: {remark}"));
+        out.line(out.look().wrapped(&line, 2))?;
+    }
+    Ok(())
 }
 
 /// The submissions of these names, which `--again` gives.

@@ -19,6 +19,7 @@ use terminal::look::Look;
 struct School {
     folder: TempDir,
     again: Vec<String>,
+    gradebook: Option<Gradebook>,
 }
 
 impl School {
@@ -27,6 +28,7 @@ impl School {
         let class = School {
             folder: tempfile::tempdir().unwrap(),
             again: Vec::new(),
+            gradebook: None,
         };
         for (name, content) in submissions {
             class.hand_in(name, content);
@@ -80,6 +82,7 @@ impl School {
                 again: &self.again,
                 shard,
                 workers,
+                gradebook: self.gradebook.as_ref(),
             };
             grade_all(class, grade, &mut out)
         });
@@ -665,4 +668,54 @@ fn one_is_graded_again() {
     class.again = vec!["dan".to_owned()];
     let message = class.run("emulated").0.unwrap_err().to_string();
     assert!(message.starts_with("--again dan: "), "{message}");
+}
+
+/// Canvas's names of files, a login, one that is in no gradebook, and a student without anything.
+#[test]
+fn points_are_in_the_form_that_canvas_imports() {
+    const EXPORTED: &str = "\u{feff}Student,ID,SIS User ID,SIS Login ID,Section,\"Lab 2, wave2d (4711)\",Lab 1 (4700),Final Score
+,,,,,Manual Posting,,
+    Points Possible,,,,,8.00,100.00,(read only)
+\"Hopper, Grace\",340935,u2,grace,A,,90.00,90.00
+\"Lovelace, Ada\",340934,u1,ada,A,3.00,80.00,80.00
+\"Noether, Emmy\",340936,u3,emmy,B,,70.00,70.00
+";
+    let mut class = School::new(&[
+        ("lovelaceada_LATE_340934_77_lab", "right"),
+        ("GRACE", "wrong"),
+        ("nobody", "right"),
+        ("u2", "right"),
+    ]);
+    let file = class.folder.path().join("grades.csv");
+    fs::write(&file, EXPORTED).unwrap();
+    let read = |title: &str| Gradebook::read(&file, title);
+    class.gradebook = Some(read("wave2d").unwrap());
+    let (ending, text, _) = class.run("emulated");
+    assert_eq!(ending.unwrap(), Ending::Fine);
+    let said = text.replace(&file.display().to_string(), "grades.csv");
+    let (_, said) = said.split_once("  canvas.csv").unwrap();
+    insta::assert_snapshot!(format!("canvas.csv{said}"), @r"
+    canvas.csv: 2 of 3 students of grades.csv have points in `Lab 2, wave2d (4711)`
+      canvas.csv: no student, or several, by the name of the folder: nobody
+      canvas.csv: left out, as another of the same student's is in it: u2
+    ");
+    let written = fs::read_to_string(class.results().join("canvas.csv")).unwrap();
+    insta::assert_snapshot!(written, @r#"
+    Student,ID,SIS User ID,SIS Login ID,Section,"Lab 2, wave2d (4711)"
+        Points Possible,,,,,8.00
+    "Hopper, Grace",340935,u2,grace,A,4
+    "Lovelace, Ada",340934,u1,ada,A,8
+    "#);
+
+    let refused = |title: &str| {
+        let text = read(title).unwrap_err().to_string();
+        text.replace(&file.display().to_string(), "grades.csv")
+    };
+    insta::assert_snapshot!(refused("poisson"), @"--canvas grades.csv: no assignment with `poisson` in the title; name one by --assignment TEXT. There are: Lab 2, wave2d (4711), Lab 1 (4700)");
+    // A whole title is that one, whatever others begin with it.
+    assert_eq!(read("lab 1").unwrap().column, 6);
+    assert_eq!(read("Lab 2, wave2d (4711)").unwrap().column, 5);
+    insta::assert_snapshot!(refused("lab"), @"--canvas grades.csv: several assignments with `lab` in the title; name one by --assignment TEXT. There are: Lab 2, wave2d (4711), Lab 1 (4700)");
+    fs::write(&file, "name,points\n").unwrap();
+    insta::assert_snapshot!(refused("wave2d"), @"--canvas grades.csv: has no column `ID`; export it in Canvas by Grades, Export, Export Entire Gradebook");
 }

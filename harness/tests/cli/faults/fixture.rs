@@ -51,6 +51,7 @@ pub fn make(folder: &Path) {
     write("k.ptx", PTX.as_bytes());
     write("known", b"race in global memory  *.cu\n");
     write("b.json", COUNTS.as_bytes());
+    write("grades.csv", b"Student,ID,matadd (1)\nAda,7,\n");
     write("m.npy", &npy(20));
     write("prog", b"#!/bin/sh\nexit 0\n");
     fs::set_permissions(at("prog"), fs::Permissions::from_mode(0o755)).unwrap();

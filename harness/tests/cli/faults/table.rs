@@ -51,7 +51,7 @@ pub const TABLE: [Row; 38] = [
     long(
         "grade <sub --lab matadd --lab-file <lab.toml -o >o.json --html >o.html --gradescope >g.json --student-report >s.json --heat-maps >maps/ --sarif >s.sarif --junit >j.xml --replay >r.html",
     ),
-    long("grade --all <class --lab matadd --lab-file <lab.toml -o >results/"),
+    long("grade --all <class --lab matadd --lab-file <lab.toml --canvas <grades.csv -o >results/"),
     long("watch <sub --lab matadd --once --replay >r.html"),
     long("progress --json=>o.json"),
     short("grade-worker pack <sub"),
