@@ -3,11 +3,13 @@
 
 The same script always writes the same bytes. A figure has two sets of colours, and follows the
 reader's system. It has a ground of its own: a page's theme may be another than the system's. `--theme dark` writes the dark set alone, for
-a renderer that does not know the media query; `--out DIR` names another folder.
+a renderer that does not know the media query; `--out DIR` names another folder. `--check` writes nothing, and exits with 1 if a file there
+is not what would be written.
 """
 
 import argparse
 import math
+import sys
 from pathlib import Path
 
 LIGHT = {
@@ -764,11 +766,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--theme", choices=["both", "light", "dark"], default="both")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
+    parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for figure in FIGURES:
-        name = figure.__name__.replace("_", "-")
-        (arguments.out / f"{name}.svg").write_text(figure().svg(arguments.theme), encoding="utf-8")
+        file = arguments.out / f"{figure.__name__.replace('_', '-')}.svg"
+        text = figure().svg(arguments.theme)
+        if not arguments.check:
+            file.write_text(text, encoding="utf-8")
+        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
+            sys.exit(f"make.py: {file} is not what this script draws; run docs/figures/make.py")
 
 
 main()
