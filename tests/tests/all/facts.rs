@@ -262,6 +262,40 @@ fn the_table_of_thresholds_is_that_of_the_lab_files() {
     }
 }
 
+/// An instructor plans a semester by the hours that the handouts state, of each lab in all weeks.
+#[test]
+fn the_syllabus_has_the_hours_of_the_handouts() {
+    let syllabus = read("docs/teach/syllabus.md");
+    let (_, calendar) = syllabus.split_once("| week |").unwrap();
+    let rows: Vec<Vec<&str>> = { calendar.lines().skip(2) }
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let mut all = 1.0; // Lab 0.
+    for lab in names() {
+        let handout = read(&format!("labs/{lab}/README.md"));
+        let time = handout.lines().find(|line| line.starts_with("| time |"));
+        let words: Vec<&str> = time.unwrap().split_whitespace().collect();
+        let before = words.windows(2).filter(|pair| pair[1] == "hours");
+        let stated: f64 = before.map(|pair| pair[0].parse::<f64>().unwrap()).sum();
+        let is_own = |row: &&Vec<&str>| {
+            let name = row[4].trim_start_matches('[');
+            name.split([']', ',']).next() == Some(lab)
+        };
+        let planned = rows.iter().filter(is_own).map(|row| row[5].parse::<f64>());
+        let planned: f64 = planned.map(Result::unwrap).sum();
+        assert_eq!(
+            planned, stated,
+            "{lab}: hours of the weeks, and of the handout"
+        );
+        all += stated;
+    }
+    assert!(
+        syllabus.contains(&format!("together take {all} hours")),
+        "{all} hours"
+    );
+}
+
 /// The Rust files below a folder.
 fn rust_files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
