@@ -42,11 +42,9 @@ impl Solution for Submission {
             LaunchConfig::covering((n_z, n_y, n_x), (32, 4, 2))
         };
 
-        // TODO 4: this is the inside in the first timestep. Record all timesteps, each with its own
-        // value of the source: `problem.source_values` has one for each. In each,
-        // `grid.shell(problem.shell)` has the six boxes around the inside, for
-        // `stencil25_shell_step`. After each timestep u and v change names.
-        let _ = (eta, phi);
+        // TODO 4: this is the first timestep, the inside and the six boxes around it. Record all
+        // timesteps, each with its own value of the source: `problem.source_values` has one for
+        // each. After each timestep u and v change names.
         if let Some(&value) = problem.source_values.first() {
             let inner = grid.inner(problem.shell);
             plan.launch(
@@ -54,6 +52,14 @@ impl Solution for Submission {
                 config(inner)?,
                 args![u.slice(), v, vp.slice(), task(inner), value],
             )?;
+            for region in grid.shell(problem.shell) {
+                let (vp, eta) = (vp.slice(), eta.slice());
+                plan.launch(
+                    "stencil25_shell_step",
+                    config(region)?,
+                    args![u.slice(), v, vp, eta, phi, task(region), value],
+                )?;
+            }
         }
 
         // This is right after one timestep. After several it depends on their number, unless your

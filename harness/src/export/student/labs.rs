@@ -48,4 +48,6 @@ macro_rules! labs {
     };
 }
 
-labs! { LABS }
+labs! {
+    LABS
+}
