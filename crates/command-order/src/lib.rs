@@ -238,6 +238,20 @@ impl<L> Commands<L> {
         memory.add_bits(address, bits, &mut new);
     }
 
+    /// Whether the host knows of a command that it is done.
+    #[must_use]
+    pub fn is_known(&self, stamp: Stamp) -> bool {
+        self.order.is_known(stamp)
+    }
+
+    /// The conflicts of an access by the host itself, now, with commands of which it does not know
+    /// that they are done.
+    #[must_use]
+    pub fn conflicts_of_host(&self, manners: Manners, range: Range<u64>) -> Vec<Conflict> {
+        let is_known = |stamp| self.order.is_known(stamp);
+        self.memory.conflicts(manners, range, is_known)
+    }
+
     /// States that a command makes memory of this range, which nothing has accessed.
     pub fn make(&mut self, stamp: Stamp, range: Range<u64>) {
         let end = range.end;

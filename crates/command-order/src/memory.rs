@@ -268,25 +268,49 @@ impl Memory {
         }
     }
 
-    /// The commands that have written one of these bytes latest, in any manner.
-    pub(crate) fn writers(&self, range: Range<u64>) -> Vec<Stamp> {
+    /// The latest accesses to some of these bytes, each with those bytes.
+    fn latest(&self, range: Range<u64>) -> impl Iterator<Item = (u64, Bytes, Access)> + '_ {
         let pages = range.start / PAGE_BYTES..range.end.div_ceil(PAGE_BYTES);
-        let mut writers = Vec::new();
-        for page in pages {
+        pages.flat_map(move |page| {
             let first = page * PAGE_BYTES;
             let own = Bytes::range(
                 range.start.max(first) - first..range.end.min(first + PAGE_BYTES) - first,
             );
             let pieces = self.pages.get(&page).into_iter().flatten();
-            for piece in pieces.filter(|piece| piece.bytes.common(&own).is_some()) {
-                let written = piece
-                    .accesses
-                    .iter()
-                    .filter(|access| access.manners.write());
-                writers.extend(written.map(|access| access.stamp));
-            }
-        }
-        writers
+            pieces.flat_map(move |piece| {
+                let common = piece.bytes.common(&own).into_iter();
+                common.flat_map(move |bytes| {
+                    let each = move |access: &Access| (first, bytes.clone(), *access);
+                    piece.accesses.iter().map(each)
+                })
+            })
+        })
+    }
+
+    /// The commands that have written one of these bytes latest, in any manner.
+    pub(crate) fn writers(&self, range: Range<u64>) -> Vec<Stamp> {
+        let written = { self.latest(range) }.filter(|(.., access)| access.manners.write());
+        written.map(|(.., access)| access.stamp).collect()
+    }
+
+    /// The conflicts of an access in this manner to a range with the latest ones that are not done.
+    pub(crate) fn conflicts(
+        &self,
+        manners: Manners,
+        range: Range<u64>,
+        is_done: impl Fn(Stamp) -> bool,
+    ) -> Vec<Conflict> {
+        let all = self
+            .latest(range)
+            .filter(|(.., access)| access.manners.conflict_with(manners) && !is_done(access.stamp));
+        let conflicts = all.map(|(first, bytes, access)| Conflict {
+            earlier: access.stamp,
+            manners: access.manners,
+            by: manners,
+            extent: moved(bytes.extent(), first),
+            bytes: bytes.count(),
+        });
+        conflicts.collect()
     }
 }
 

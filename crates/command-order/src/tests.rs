@@ -259,3 +259,30 @@ fn a_wait_for_a_value_waits_for_its_writer() {
     commands.access(reads, Manners::READS, 0x1000..0x1100);
     assert_eq!(commands.end().conflicts, []);
 }
+
+#[test]
+fn the_host_conflicts_with_what_it_does_not_know_to_be_done() {
+    let mut commands = Commands::default();
+    let [one, other] = [commands.chain(), commands.chain()];
+    let sent = commands.host();
+    let writes = commands.begin(one, &sent, "writes");
+    commands.access(writes, Manners::WRITES, 0x1000..0x1800);
+    commands.end();
+    let reads = commands.begin(other, &sent, "reads");
+    commands.access(reads, Manners::READS, 0x3000..0x3800);
+    commands.end();
+    let found = |known: &Commands<_>, manners, at| {
+        let conflicts = known.conflicts_of_host(manners, at..at + 4);
+        conflicts
+            .into_iter()
+            .map(|found| found.earlier)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(&commands, Manners::READS, 0x17fe), [writes]);
+    assert_eq!(found(&commands, Manners::WRITES, 0x3000), [reads]);
+    assert_eq!(found(&commands, Manners::READS, 0x3000), []);
+    assert_eq!(found(&commands, Manners::WRITES, 0x1800), []);
+    commands.host_waits_for(one);
+    assert_eq!(found(&commands, Manners::WRITES, 0x1000), []);
+    assert!(commands.is_known(writes) && !commands.is_known(reads));
+}
