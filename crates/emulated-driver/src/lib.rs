@@ -71,6 +71,7 @@ mod caller;
 mod code;
 mod driver;
 mod fat_binary;
+mod guard;
 mod host;
 mod image;
 mod machine_code;

@@ -17,7 +17,7 @@ use ptx_emu::short_name;
 
 /// Calls that are taken: those of a program's own code lie within, and an interpreter's need not be
 /// looked at in full. Without optimisation, the driver's own calls are several times as many.
-const DEPTH: usize = if cfg!(debug_assertions) { 48 } else { 16 };
+pub(crate) const DEPTH: usize = if cfg!(debug_assertions) { 48 } else { 16 };
 
 /// A call of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,14 @@ impl Site {
         Site {
             calls: stack[..count].iter().map(|at| *at as usize).collect(),
             python: python::here().map(Arc::new),
+        }
+    }
+
+    /// The call at which these addresses return.
+    pub(crate) fn of(addresses: Vec<usize>) -> Site {
+        Site {
+            calls: addresses.into(),
+            python: None,
         }
     }
 
