@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::caller;
 use crate::code::{self, Code, Outcome};
 use crate::driver::late::Inside;
+use crate::driver::with;
+use crate::guard;
 use crate::objects::Handle;
 use crate::report;
 use crate::settings::Settings;
@@ -63,6 +65,12 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
     let outcome = match caller::refusal(name) {
         Some(code) => Ok(Err(code)),
         None => catch_unwind(AssertUnwindSafe(|| {
+            if guard::has_met() {
+                with(|driver| {
+                    driver.tell_host_accesses();
+                    Ok(())
+                })?;
+            }
             let _inside = Settings::get().late.map(|_| Inside::enter(name));
             body()
         })),

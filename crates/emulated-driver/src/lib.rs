@@ -23,10 +23,10 @@
 //!   The device's side of it is memory that kernels may access.
 //! - **Addresses are unified.** Managed and page-locked memory have one address for host and
 //!   kernels, and are one memory: nothing is copied.
-//! - **Streams execute in order, at once where they can.** A stream that waits for a value in
-//!   memory, and what waits for that stream, goes on at a later call.
-//! - **A race between commands is told**, by the rules in the head of `driver/between/mod.rs`. The
-//!   program goes on.
+//! - **Streams execute in order, at once where they can**, or late (`driver/late.rs`). A stream that
+//!   waits for a value in memory, and what waits for that stream, goes on at a later call.
+//! - **A race between commands is told**, by the rules in the head of `driver/between/mod.rs`, and
+//!   one with the program's own accesses. The program goes on.
 //! - **No call waits for itself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
 //!   from every call, and a process that was forked from one with CUDA
 //!   `CUDA_ERROR_NOT_INITIALIZED`. Both are told.
@@ -43,7 +43,7 @@
 //! | `driver/copy.rs`, `host.rs` | copies and fills; whether the program has the memory of one |
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
 //! | `driver/queue.rs`, `driver/graph.rs` | the work of streams; graphs, and streams that record |
-//! | `driver/between/`, `site/` | races between commands; where the program sent them |
+//! | `driver/between/`, `guard.rs` | races between commands, and with the program's accesses |
 //! | `report.rs`, `record.rs` | **tells faults**, and records them, so that none is lost |
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
@@ -56,7 +56,7 @@
 //!
 //! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
-//!   not found. The host's own loads and stores are not seen.
+//!   not found.
 //! - Texture references, mipmaps, views of arrays, virtual memory management, and inter-process
 //!   handles are not supported.
 

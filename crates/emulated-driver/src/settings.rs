@@ -13,6 +13,7 @@
 //! | `EMULATED_DRIVER_COMPUTE_CAPABILITY` | of the devices: 7.5, 8.6, 12.0; PTX for newer ones is refused | 9.0, which takes any |
 //! | `EMULATED_DRIVER_ORDER` | 0: threads by index, streams at once; others: [`Schedule::Random`], `late.rs` | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers,streams`, or `none` | all |
+//! | `EMULATED_DRIVER_HOST_ACCESSES` | 0: the program's own accesses to memory in use are not looked at | 1 |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_AFTER_FAULT` | `continue`: the launch is skipped; `stop`: as on a GPU | `stop` |
 //! | `EMULATED_DRIVER_REPLAY` | a page that replays a launch; `_BLOCKS`, `_STEPS` | none |
@@ -81,6 +82,8 @@ pub(crate) struct Settings {
     pub(crate) each: bool,
     /// Whether commands are compared that may run at the same time.
     pub(crate) streams: bool,
+    /// Whether the program's own accesses are compared with commands.
+    pub(crate) host_accesses: bool,
     /// Whether memory is told that is not freed at the end.
     pub(crate) leaks: bool,
     pub(crate) counts: bool,
@@ -143,6 +146,7 @@ impl Settings {
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
         let leaks = number("EMULATED_DRIVER_LEAKS", 0, 1) == 1;
+        let host_accesses = number("EMULATED_DRIVER_HOST_ACCESSES", 1, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
         let each = number("EMULATED_DRIVER_EACH", 0, 1) == 1;
         let volatile_is_plain = number("EMULATED_DRIVER_VOLATILE_IS_PLAIN", 0, 1) == 1;
@@ -247,6 +251,7 @@ impl Settings {
             known,
             each,
             streams,
+            host_accesses: host_accesses && streams,
             leaks,
             counts,
             trace,

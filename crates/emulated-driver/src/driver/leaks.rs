@@ -106,12 +106,13 @@ extern "C" fn end() {
     if Settings::get().late.is_some() {
         late::end();
     }
-    if Settings::get().leaks {
-        let _ = with(|driver| {
+    let _ = with(|driver| {
+        driver.tell_host_accesses();
+        if Settings::get().leaks {
             driver.tell_leaks(None);
-            Ok(())
-        });
-    }
+        }
+        Ok(())
+    });
 }
 
 #[used]

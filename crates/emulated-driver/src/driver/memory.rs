@@ -100,6 +100,7 @@ impl Driver {
             .or_else(|| self.share_anywhere(bytes, name))
             .ok_or(Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, kind, context, None)?;
+        self.may_guard(address);
         self.host_waits_for_context(context);
         Ok(address)
     }
@@ -121,6 +122,7 @@ impl Driver {
         let Some(allocation) = self.allocations.remove(&address) else {
             return false;
         };
+        self.forget_guards(&(address..address + allocation.bytes));
         self.machine.free(address);
         self.made_at.remove(&address);
         self.freed.insert(address);

@@ -18,12 +18,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use command_order::Chain;
-
 use super::context::stack;
 use super::{Driver, is_device_address, with};
 use crate::caller;
 use crate::code::{Code, Outcome};
+use crate::guard;
 use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
@@ -83,7 +82,7 @@ enum Step {
     Idle,
     Done,
     /// A function of the program is to be called, and then [`Driver::called`].
-    Call(StreamKey, HostCall, Option<Chain>),
+    Call(StreamKey, HostCall),
 }
 
 /// A call of a function of the program.
@@ -207,6 +206,14 @@ impl Driver {
 
     /// Does one piece of work that is ready.
     fn step(&mut self) -> Step {
+        let own = guard::Own::begin();
+        let step = self.first_step();
+        drop(own);
+        self.close_again();
+        step
+    }
+
+    fn first_step(&mut self) -> Step {
         let queues = self.queues.streams.iter();
         let first = queues.filter_map(|(key, queue)| Some((*key, queue.front()?)));
         let ready = first
@@ -257,22 +264,18 @@ impl Driver {
             Work::Call(function, data) => {
                 self.begin_call(key, ticket);
                 self.end_command(&item.work, begun.as_ref());
-                let chain = begun.map(|begun| begun.chain());
-                return Step::Call(key, HostCall::Function(*function, *data), chain);
+                self.function_begins(begun.as_ref());
+                return Step::Call(key, HostCall::Function(*function, *data));
             }
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
                 self.end_command(&item.work, begun.as_ref());
-                let chain = begun.map(|begun| begun.chain());
+                self.function_begins(begun.as_ref());
                 let context = self.contexts.get(&key.context);
                 let state = context
                     .and_then(|context| context.fault)
                     .map_or(0, |Code(number)| number);
-                return Step::Call(
-                    key,
-                    HostCall::Callback(*function, *stream, state, *data),
-                    chain,
-                );
+                return Step::Call(key, HostCall::Callback(*function, *stream, state, *data));
             }
             other => self.execute(other),
         };
@@ -346,6 +349,7 @@ impl Driver {
                 context.fault.get_or_insert(code);
             }
             self.queues.keep_callbacks(context);
+            self.open_all();
             for event in self
                 .events
                 .values_mut()
@@ -372,9 +376,8 @@ impl Driver {
         });
     }
 
-    fn called(&mut self, key: StreamKey, chain: Option<Chain>) {
+    fn called(&mut self, key: StreamKey) {
         self.queues.calling.remove(&key);
-        self.function_returned(chain);
     }
 }
 
@@ -393,7 +396,7 @@ pub(crate) fn run_until(is_done: impl Fn(&Driver) -> bool) -> Outcome {
         match step {
             Step::Idle => return Ok(()),
             Step::Done => {}
-            Step::Call(key, call, chain) => call_aside(key, call, chain),
+            Step::Call(key, call) => call_aside(key, call),
         }
     }
 }
@@ -401,14 +404,14 @@ pub(crate) fn run_until(is_done: impl Fn(&Driver) -> bool) -> Outcome {
 /// Calls a function of the program in a thread of its own, and waits until it has returned, or for
 /// [`PATIENCE`]. A function that takes longer lets its stream go on by itself. If the system has no
 /// more threads, it is called on this one.
-fn call_aside(key: StreamKey, call: HostCall, chain: Option<Chain>) {
+fn call_aside(key: StreamKey, call: HostCall) {
     let make = move || {
         let own = stack(|stack| std::mem::replace(stack, vec![key.context]));
         // SAFETY: the program gave the function for this call, which one thread makes.
         caller::as_stream(|| unsafe { call.make() });
         stack(|stack| *stack = own);
         with(|driver| {
-            driver.called(key, chain);
+            driver.called(key);
             Ok(())
         })
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use command_order::{Chain, Manners, PAGE_BYTES, Stamp};
+use command_order::{Chain, Manners, PAGE_BYTES, PageBits, Stamp};
 
 use super::super::Driver;
 use crate::objects::copy::Fill;
@@ -102,6 +102,8 @@ impl Driver {
         } = self;
         let mut known = 0..0;
         let mut tells_host = false;
+        // Pages of memory that the host has too, of which the kernel accesses every byte.
+        let mut whole: Vec<(u64, bool)> = Vec::new();
         machine.take_accessed_pages(|page| {
             let own = page.address..page.address + PAGE_BYTES;
             if !(known.start <= own.start && own.end <= known.end) {
@@ -122,13 +124,62 @@ impl Driver {
             let commands = &mut between.commands;
             commands.access_bits(stamp, manners, page.address, &page.bytes);
             let kind = allocations.get(&known.start).map(|known| known.kind);
-            tells_host |= manners == Manners::WRITES_STRONGLY
-                && kind.is_some_and(|kind| !matches!(kind, Kind::Device | Kind::Variable));
+            if matches!(kind, None | Some(Kind::Device | Kind::Variable)) {
+                return;
+            }
+            tells_host |= manners == Manners::WRITES_STRONGLY;
+            if !page.is_strong && has_all(&page.bytes, known.end.min(own.end) - own.start) {
+                whole.push((own.start, page.writes));
+            }
         });
         if tells_host {
             between.commands.host_waits_for(chain);
         }
+        for (first, is_written) in whole {
+            self.guard_range(stamp, is_written, &(first..first + PAGE_BYTES));
+        }
     }
+
+    /// Guards memory of the host that a command in a stream accesses, which the host has not waited
+    /// for when the call returns.
+    pub(super) fn guard_against_host(&mut self, work: &Work, stamp: Stamp) {
+        let is_of_host = |address| {
+            matches!(
+                self.memory_of(address),
+                MemoryOf::Pinned | MemoryOf::Pageable
+            )
+        };
+        let ranges: Vec<(bool, Range<u64>)> = match work {
+            // A copy from host to host is done when its call returns.
+            Work::Copy(copy)
+                if copy.is_empty()
+                    || is_of_host(copy.from.address) && is_of_host(copy.to.address) =>
+            {
+                return;
+            }
+            Work::Copy(copy) => {
+                let sides = |(from, to)| {
+                    [
+                        (false, from..from + copy.width),
+                        (true, to..to + copy.width),
+                    ]
+                };
+                copy.rows().flat_map(sides).collect()
+            }
+            Work::Fill(fill) => rows(fill).map(|row| (true, row)).collect(),
+            _ => return,
+        };
+        for (is_written, range) in ranges {
+            self.guard_range(stamp, is_written, &range);
+        }
+    }
+}
+
+/// Whether the first bytes of a page are all there.
+fn has_all(bits: &PageBits, count: u64) -> bool {
+    let whole = (count / 64) as usize;
+    let rest = (1u64 << (count % 64)) - 1;
+    bits[..whole].iter().all(|word| *word == u64::MAX) && (rest == 0 || bits[whole] & rest == rest)
 }
 
 fn rows(fill: &Fill) -> impl Iterator<Item = Range<u64>> + use<> {

@@ -36,7 +36,8 @@
 //! - **A graph** is launched behind its stream's commands and its own earlier launches
 //!   (`cuGraphLaunch`). Its nodes are behind those that they depend on.
 //! - **A function of the program** that a stream calls may tell the host that it has run: the host
-//!   counts as having waited for it.
+//!   counts as having waited for what is before it.
+//! - **The host's own accesses**: see `host.rs`.
 //! - **A value in memory** that a stream waits for was written by somebody: the stream is behind
 //!   the latest writers of the word (`cuStreamWaitValue32`). Kernels that have fences, and see each
 //!   other's atomics, count as ordered. Strong stores to memory that the host sees may tell the
@@ -44,6 +45,8 @@
 
 mod accesses;
 mod graphs;
+mod guards;
+mod host;
 mod told;
 
 use std::cell::Cell;
@@ -66,6 +69,7 @@ use crate::site::Site;
 pub(crate) use accesses::HostWaits;
 pub(super) use accesses::MemoryOf;
 use graphs::Graphs;
+use guards::Guards;
 
 /// The commands of the program, where they are compared.
 #[derive(Debug)]
@@ -77,6 +81,8 @@ pub(crate) struct Between {
     commands: Commands<Label>,
     lanes: BTreeMap<Lane, Known>,
     graphs: Graphs,
+    /// Memory that is guarded against the host.
+    guards: Guards,
     streams: u32,
     calls: u64,
     /// The races that were told: both commands, and the buffer.
@@ -129,6 +135,7 @@ impl Between {
             commands: Commands::default(),
             lanes: BTreeMap::new(),
             graphs: Graphs::default(),
+            guards: Guards::default(),
             streams: 0,
             calls: 0,
             told: HashSet::new(),
@@ -305,6 +312,7 @@ impl Driver {
 
     /// Forgets what is done, unless a command that was sent earlier has still to be.
     fn settle(&mut self) {
+        self.open_known();
         if self.queues.are_empty() {
             self.between.commands.settle();
             // Streams that the program has destroyed have nothing left to do.
@@ -422,6 +430,7 @@ impl Driver {
         let Some(begun) = begun else { return };
         if let Some(stamp) = begun.stamp {
             self.note_accesses(work, begun.chain, stamp);
+            self.guard_against_host(work, stamp);
             let found = self.between.commands.end();
             self.judge(stamp, begun.chain, found);
         }
@@ -435,10 +444,11 @@ impl Driver {
         }
     }
 
-    /// The chain of a function that a stream calls, which has returned: it may have told the host.
-    pub(super) fn function_returned(&mut self, chain: Option<Chain>) {
-        if let Some(chain) = chain {
-            self.between.commands.host_waits_for(chain);
+    /// A stream comes to a function of the program, which may tell the host.
+    pub(super) fn function_begins(&mut self, begun: Option<&Begun>) {
+        if let Some(begun) = begun {
+            self.between.commands.host_waits_for(begun.chain);
+            self.open_known();
         }
     }
 }
@@ -448,11 +458,5 @@ impl Label {
     fn place(&self) -> (u64, &[usize]) {
         let node = self.node.as_ref().map(|(place, _)| &**place);
         (self.sent.number, node.unwrap_or_default())
-    }
-}
-
-impl Begun {
-    pub(super) fn chain(&self) -> Chain {
-        self.chain
     }
 }

@@ -99,49 +99,14 @@ impl Driver {
         let (kind, title) = title(earlier, later, met.manners);
         let between = &self.between;
         let mut lines = vec![title, self.bytes_line(met, kind)];
-        for (role, label) in [("first", earlier), ("then", later)] {
-            let place = label.sent.site.place();
-            let call = place.map_or(String::new(), |place| format!(", called at {place}"));
-            lines.push(format!(
-                "{role}: {} in {}{call}",
-                name(label),
-                between.stream(label)
-            ));
-            if let Some((_, Some(site))) = &label.node
-                && let Some(added) = site.place()
-            {
-                lines.push(format!(
-                    "{}a node of the graph, added at {added}",
-                    " ".repeat(role.len() + 2)
-                ));
-            }
-        }
+        lines.extend(between.lines_of("first", earlier));
+        lines.extend(between.lines_of("then", later));
         let (edge, rule) = self.remedy(earlier, later);
         lines.push(format!("to order them: {edge}"));
         lines.push(format!("rule: {rule}"));
-        let side = |role, label: &Label| {
-            let site = label.node.as_ref().and_then(|(_, site)| site.as_ref());
-            let line = site.unwrap_or(&label.sent.site).line();
-            Some(Side { role, line: line? })
-        };
-        let (grid, block) = match &later.what {
-            What::Launch(launch) => (launch.config.grid, launch.config.block),
-            _ => ([1; 3], [1; 3]),
-        };
-        CommandFault {
-            command: match &later.what {
-                What::Launch(launch) => launch.kernel.clone(),
-                _ => call(later).to_owned(),
-            },
-            grid,
-            block,
-            kind,
-            text: lines.join("\n  "),
-            places: [side("then", later), side("first", earlier)]
-                .into_iter()
-                .flatten()
-                .collect(),
-        }
+        let sides = [side("then", later), side("first", earlier)];
+        let places = sides.into_iter().flatten().collect();
+        fault_of(later, kind, &lines, places)
     }
 
     fn bytes_line(&self, met: &Met, kind: &str) -> String {
@@ -216,9 +181,55 @@ impl Driver {
     }
 }
 
+/// A fault of a command.
+pub(super) fn fault_of(
+    label: &Label,
+    kind: &'static str,
+    lines: &[String],
+    places: Vec<Side>,
+) -> CommandFault {
+    let (command, config) = match &label.what {
+        What::Launch(launch) => (launch.kernel.as_str(), Some(&launch.config)),
+        _ => (call(label), None),
+    };
+    CommandFault {
+        command: command.to_owned(),
+        grid: config.map_or([1; 3], |config| config.grid),
+        block: config.map_or([1; 3], |config| config.block),
+        kind,
+        text: lines.join("\n  "),
+        places,
+    }
+}
+
+/// The line that sent a command, or that added it to its graph.
+pub(super) fn side(role: &'static str, label: &Label) -> Option<Side> {
+    let site = label.node.as_ref().and_then(|(_, site)| site.as_ref());
+    let line = site.unwrap_or(&label.sent.site).line()?;
+    Some(Side { role, line })
+}
+
 impl Between {
+    /// The lines of a message that say which command has this part in it.
+    pub(super) fn lines_of(&self, role: &str, label: &Label) -> Vec<String> {
+        let place = label.sent.site.place();
+        let call = place.map_or(String::new(), |place| format!(", called at {place}"));
+        let mut lines = vec![format!(
+            "{role}: {} in {}{call}",
+            name(label),
+            self.stream(label)
+        )];
+        if let Some((_, Some(site))) = &label.node
+            && let Some(added) = site.place()
+        {
+            let indent = " ".repeat(role.len() + 2);
+            lines.push(format!("{indent}a node of the graph, added at {added}"));
+        }
+        lines
+    }
+
     /// A stream as messages call it.
-    fn stream_name(&self, lane: Lane) -> String {
+    pub(super) fn stream_name(&self, lane: Lane) -> String {
         match lane.key.stream {
             LEGACY => "the default stream".to_owned(),
             PER_THREAD => format!("the default stream of thread {}", lane.thread),
@@ -257,7 +268,7 @@ impl Between {
 }
 
 /// The function of the driver that sent a command, without its version.
-fn call(label: &Label) -> &'static str {
+pub(super) fn call(label: &Label) -> &'static str {
     let call = label.sent.call;
     call.strip_suffix("_v2").unwrap_or(call)
 }
@@ -266,7 +277,7 @@ fn is_call_without_stream(label: &Label) -> bool {
     label.node.is_none() && !call(label).contains("Async")
 }
 
-fn name(label: &Label) -> String {
+pub(super) fn name(label: &Label) -> String {
     match &label.what {
         What::Launch(launch) => format!("kernel `{}`", short_name(&launch.kernel)),
         What::Copy => format!("the copy of {}", call(label)),
@@ -279,7 +290,7 @@ fn name(label: &Label) -> String {
 }
 
 /// As [`name`], for a sentence that has said the kind.
-fn short(label: &Label) -> String {
+pub(super) fn short(label: &Label) -> String {
     match &label.what {
         What::Launch(launch) => format!("`{}`", short_name(&launch.kernel)),
         _ => name(label),
@@ -293,7 +304,7 @@ fn has_fences(label: &Label) -> bool {
     }
 }
 
-fn verb(manners: Manners) -> &'static str {
+pub(super) fn verb(manners: Manners) -> &'static str {
     match (manners.read(), manners.write()) {
         (_, true) => "writes",
         (_, false) => "reads",
