@@ -8,6 +8,7 @@
 mod common;
 #[macro_use]
 mod told;
+mod accesses;
 mod graphs;
 mod host;
 mod lifetimes;

@@ -14,6 +14,11 @@ use crate::{KERNELS, cu};
 const ORDER: &str = "EMULATED_DRIVER_ORDER";
 const INSIDE: &str = "ORDERS_TEST_INSIDE";
 
+/// Whether the process is one of another order.
+pub fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// A program with an edge or without, whose first word is to be 5.
 type Edged = fn(&Program, bool) -> u32;
 
@@ -264,7 +269,7 @@ fn leaves_work() {
 /// The programs, in the order of the process.
 #[test]
 fn inside() {
-    if std::env::var_os(INSIDE).is_none() {
+    if !is_inside() {
         return;
     }
     let p = Program {
@@ -288,6 +293,7 @@ fn run(order: u32, args: &[&str]) -> String {
     let ended = Command::new(std::env::current_exe().unwrap())
         .args(args)
         .env(INSIDE, "")
+        .env_remove("EMULATED_DRIVER_REPORT")
         .env(ORDER, order.to_string())
         .output()
         .unwrap();
@@ -353,7 +359,7 @@ fn a_missing_edge_makes_a_result_wrong_in_some_order() {
 /// takes a flag for set that it does not wait for, and one whose memory is freed before its use.
 #[test]
 fn races_are_told_the_same_in_each_order() {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         return;
     }
     for order in 1..=6 {
