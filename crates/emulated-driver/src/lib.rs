@@ -23,8 +23,8 @@
 //!   The device's side of it is memory that kernels may access.
 //! - **Addresses are unified.** Managed and page-locked memory have one address for host and
 //!   kernels, and are one memory: nothing is copied.
-//! - **Streams execute in order, at once where they can**, or late (`driver/late.rs`). A stream that
-//!   waits for a value in memory, and what waits for that stream, goes on at a later call.
+//! - **Streams execute in order, at once where they can**, or late (`driver/late.rs`). A stream
+//!   that waits for a value in memory, and what waits for that stream, goes on at a later call.
 //! - **A race between commands is told**, by the rules in the head of `driver/between/mod.rs`, and
 //!   one with the program's own accesses. The program goes on.
 //! - **No call waits for itself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`

@@ -23,7 +23,11 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
         driver.live_context()?;
         match &work {
             Work::Copy(copy) => copy.check(driver),
-            Work::Fill(fill) => fill.check(driver),
+            Work::Fill(fill) => {
+                fill.check(driver)?;
+                let key = driver.stream(stream)?;
+                driver.check_device_of_fill(key, fill)
+            }
             _ => Ok(()),
         }
     })?;

@@ -72,6 +72,7 @@ pub(crate) unsafe fn launch(
         if let Some(code) = driver.context(key.context)?.fault {
             return Err(code);
         }
+        driver.check_context_of(function, key)?;
         // SAFETY: the caller promises it.
         unsafe { driver.prepare(function, shape, key.context, parameters, extra) }
     })?;

@@ -18,7 +18,10 @@ fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> 
             None => driver.default_pool(device)?,
         };
         let address = driver.allocate(context, bytes, Some(pool))?;
-        driver.stream_makes(key, address, bytes as u64);
+        // In a graph it is a node of that.
+        if driver.valid_capture_of(key)?.is_none() {
+            driver.stream_makes(key, address, bytes as u64);
+        }
         Ok(address)
     })
 }
@@ -79,10 +82,24 @@ driver_api! {
             _ => put(to.cast::<c_int>(), set.unwrap_or(1) as c_int),
         }
     }
-    fn cuMemPoolSetAccess(pool: Handle, _access: *const c_void, _count: usize) { with(|driver| driver.pool(pool).map(|_| ())) }
+    fn cuMemPoolSetAccess(pool: Handle, access: *const [c_int; 3], count: usize) {
+        for index in 0..count {
+            // The kind of place, its number, and what it may do: nothing, or read and write.
+            let [_, device, flags] = get(access.add(index))?;
+            with(|driver| {
+                let allowed = &mut driver.pool(pool)?.allowed;
+                if flags == 0 { allowed.remove(&device) } else { allowed.insert(device) };
+                Ok(())
+            })?;
+        }
+        with(|driver| driver.pool(pool).map(|_| ()))
+    }
     fn cuMemPoolGetAccess(to: *mut c_int, pool: Handle, location: *const [c_int; 2]) {
         let [_, device] = get(location)?;
-        let own = with(|driver| Ok(driver.pool(pool)?.device))?;
-        put(to, if own == device { 3 } else { 0 })
+        let may = with(|driver| {
+            let pool = driver.pool(pool)?;
+            Ok(pool.device == device || pool.allowed.contains(&device))
+        })?;
+        put(to, if may { 3 } else { 0 })
     }
 }

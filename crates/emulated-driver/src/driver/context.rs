@@ -70,6 +70,10 @@ impl Driver {
             is_primary,
             ..Context::default()
         };
+        // Kernels of one device may reach another's memory.
+        if self.contexts.values().any(|other| other.device != device) {
+            self.compare_commands();
+        }
         self.contexts.insert(handle, context);
         handle
     }

@@ -6,6 +6,7 @@ use super::{Driver, is_device_address};
 use crate::code::{Code, Outcome};
 use crate::host::{self, Access};
 use crate::objects::copy::{Copy, Fill, Place, Side};
+use crate::objects::stream::StreamKey;
 use crate::report;
 
 impl Copy {
@@ -126,6 +127,21 @@ impl Fill {
 }
 
 impl Driver {
+    /// Checks that a stream's device may access what a fill does.
+    pub(crate) fn check_device_of_fill(&mut self, key: StreamKey, fill: &Fill) -> Outcome {
+        let own = self.device_of(key.context)?;
+        match self.allocation(fill.to) {
+            Some((_, known)) if !self.may_access(own, known) => {
+                let device = known.device;
+                Err(report::refused(&format!(
+                    "a fill in a stream of device {own} is of memory of device {device}, to which it has no \
+                     access: make device {device} current, or call cudaDeviceEnablePeerAccess first"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that bytes lie in an allocation, if they are to be or look so.
     pub(crate) fn check_side(&self, what: &str, place: Place, address: u64, bytes: u64) -> Outcome {
         let may_be_own = place == Place::Any && !is_device_address(address);

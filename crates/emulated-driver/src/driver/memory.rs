@@ -1,6 +1,6 @@
 //! Allocations, pools and arrays.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
@@ -174,6 +174,7 @@ impl Driver {
         let handle = self.new_handle();
         let pool = Pool {
             device,
+            allowed: BTreeSet::new(),
             set: HashMap::new(),
         };
         self.pools.insert(handle, pool);

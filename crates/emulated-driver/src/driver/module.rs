@@ -11,6 +11,8 @@ use crate::objects::Handle;
 use crate::objects::launch::DEFAULT_SHARED_BYTES;
 use crate::objects::memory::{Allocation, Kind};
 use crate::objects::module::{Function, Library, Managed, Module, Owner};
+use crate::objects::stream::{PER_THREAD, StreamKey};
+use crate::report;
 
 impl Driver {
     /// The function with this handle.
@@ -18,6 +20,24 @@ impl Driver {
         self.functions
             .get_mut(&function)
             .ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// Refuses a function of one context in a stream of another, as a GPU's driver does (H200,
+    /// driver 580). A kernel of a library runs in either; of default streams it is not known.
+    pub(crate) fn check_context_of(&mut self, function: Handle, key: StreamKey) -> Outcome {
+        let own = match self.function(function)?.owner {
+            Owner::Module { module, .. } => self.modules.get(&module),
+            Owner::Library(_) => None,
+        };
+        let is_other = own.is_some_and(|module| module.context != key.context);
+        if is_other && key.stream > PER_THREAD {
+            report::refused(
+                "a function of one context is launched in a stream of another: load its module there, or \
+                 make the stream in the context of the function (cuCtxSetCurrent)",
+            );
+            return Err(Code::INVALID_HANDLE);
+        }
+        Ok(())
     }
 
     /// The module that a function runs in, in a context.

@@ -263,13 +263,13 @@ impl Driver {
             }
             Work::Call(function, data) => {
                 self.begin_call(key, ticket);
-                self.end_command(&item.work, begun.as_ref());
+                let _ = self.end_command(&item.work, begun.as_ref());
                 self.function_begins(begun.as_ref());
                 return Step::Call(key, HostCall::Function(*function, *data));
             }
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
-                self.end_command(&item.work, begun.as_ref());
+                let _ = self.end_command(&item.work, begun.as_ref());
                 self.function_begins(begun.as_ref());
                 let context = self.contexts.get(&key.context);
                 let state = context
@@ -279,9 +279,9 @@ impl Driver {
             }
             other => self.execute(other),
         };
-        match done {
-            Ok(()) => self.end_command(&item.work, begun.as_ref()),
-            Err(code) => self.fail(key.context, code),
+        let ended = done.and_then(|()| self.end_command(&item.work, begun.as_ref()));
+        if let Err(code) = ended {
+            self.fail(key.context, code);
         }
         Step::Done
     }

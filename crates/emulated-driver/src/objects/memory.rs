@@ -1,6 +1,6 @@
 //! Memory: allocations, the pools that they come from, and arrays.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{c_int, c_uint};
 
 use super::Handle;
@@ -35,6 +35,8 @@ pub(crate) struct Allocation {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) device: i32,
+    /// The other devices that may access its memory.
+    pub(crate) allowed: BTreeSet<i32>,
     /// Attributes that were set.
     pub(crate) set: HashMap<c_int, u64>,
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use command_order::{Chain, Manners, PAGE_BYTES, PageBits, Stamp};
 
 use super::super::Driver;
+use crate::code::Outcome;
 use crate::objects::copy::Fill;
 use crate::objects::memory::Kind;
 use crate::objects::work::Work;
@@ -55,9 +56,9 @@ impl Driver {
     }
 
     /// Notes what a command has accessed. Memory that is the program's own alone is not looked at.
-    pub(super) fn note_accesses(&mut self, work: &Work, chain: Chain, stamp: Stamp) {
+    pub(super) fn note_accesses(&mut self, work: &Work, chain: Chain, stamp: Stamp) -> Outcome {
         match work {
-            Work::Launch(_) => self.note_pages(chain, stamp),
+            Work::Launch(_) => return self.note_pages(chain, stamp),
             Work::Copy(copy) | Work::Staged(copy, _) if !copy.is_empty() => {
                 for (from, to) in copy.rows() {
                     self.note_range(stamp, Manners::READS, from..from + copy.width);
@@ -83,6 +84,7 @@ impl Driver {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn note_range(&mut self, stamp: Stamp, manners: Manners, range: Range<u64>) {
@@ -93,7 +95,8 @@ impl Driver {
 
     /// Notes what the latest launch has accessed, of the program's allocations: the emulator has
     /// memory of its own, as for `malloc`.
-    fn note_pages(&mut self, chain: Chain, stamp: Stamp) {
+    fn note_pages(&mut self, chain: Chain, stamp: Stamp) -> Outcome {
+        let own_device = self.device_of_command(stamp);
         let Driver {
             machine,
             allocations,
@@ -104,6 +107,8 @@ impl Driver {
         let mut tells_host = false;
         // Pages of memory that the host has too, of which the kernel accesses every byte.
         let mut whole: Vec<(u64, bool)> = Vec::new();
+        // An access to memory of another device.
+        let mut foreign = None;
         machine.take_accessed_pages(|page| {
             let own = page.address..page.address + PAGE_BYTES;
             if !(known.start <= own.start && own.end <= known.end) {
@@ -123,7 +128,16 @@ impl Driver {
             };
             let commands = &mut between.commands;
             commands.access_bits(stamp, manners, page.address, &page.bytes);
-            let kind = allocations.get(&known.start).map(|known| known.kind);
+            let found = allocations.get(&known.start);
+            if foreign.is_none() && found.is_some_and(|found| Some(found.device) != own_device) {
+                let first = page.bytes.iter().position(|word| *word != 0).unwrap_or(0);
+                let bit = page.bytes[first].trailing_zeros();
+                foreign = Some((
+                    page.address + 64 * first as u64 + u64::from(bit),
+                    page.writes,
+                ));
+            }
+            let kind = found.map(|allocation| allocation.kind);
             if matches!(kind, None | Some(Kind::Device | Kind::Variable)) {
                 return;
             }
@@ -137,6 +151,10 @@ impl Driver {
         }
         for (first, is_written) in whole {
             self.guard_range(stamp, is_written, &(first..first + PAGE_BYTES));
+        }
+        match foreign {
+            Some((address, writes)) => self.refuse_foreign(stamp, address, writes),
+            None => Ok(()),
         }
     }
 

@@ -47,6 +47,7 @@ mod accesses;
 mod graphs;
 mod guards;
 mod host;
+mod peers;
 mod told;
 
 use std::cell::Cell;
@@ -59,6 +60,7 @@ use command_order::{Chain, Commands, Stamp};
 
 use super::Driver;
 use crate::caller;
+use crate::code::Outcome;
 use crate::objects::Handle;
 use crate::objects::graph::GraphWork;
 use crate::objects::launch::Launch;
@@ -426,10 +428,15 @@ impl Driver {
     }
 
     /// Ends it: tells the races that it has with earlier commands.
-    pub(super) fn end_command(&mut self, work: &Work, begun: Option<&Begun>) {
-        let Some(begun) = begun else { return };
+    ///
+    /// # Errors
+    ///
+    /// A kernel has accessed what a GPU does not let it access: see `peers.rs`.
+    pub(super) fn end_command(&mut self, work: &Work, begun: Option<&Begun>) -> Outcome {
+        let Some(begun) = begun else { return Ok(()) };
+        let mut outcome = Ok(());
         if let Some(stamp) = begun.stamp {
-            self.note_accesses(work, begun.chain, stamp);
+            outcome = self.note_accesses(work, begun.chain, stamp);
             self.guard_against_host(work, stamp);
             let found = self.between.commands.end();
             self.judge(stamp, begun.chain, found);
@@ -442,6 +449,7 @@ impl Driver {
             } = &mut self.between;
             graphs.end_node(commands, run, node, begun.chain);
         }
+        outcome
     }
 
     /// A stream comes to a function of the program, which may tell the host.
