@@ -143,14 +143,15 @@ fn piece_at(address: usize) -> Option<&'static Piece> {
     })
 }
 
-/// Forbids the program to access pages of a piece, or to write them. False if that cannot be.
+/// Forbids the program to access pages, or to write them, if they are of a piece. False if nothing
+/// can be guarded.
 pub(crate) fn close(pages: &Range<u64>, may_read: bool) -> bool {
     let protection = if may_read {
         libc::PROT_READ
     } else {
         libc::PROT_NONE
     };
-    piece_at(pages.start as usize).is_some() && is_handled() && protect(pages, protection)
+    is_handled() && (piece_at(pages.start as usize).is_none() || protect(pages, protection))
 }
 
 /// Lets the program access pages again.

@@ -218,6 +218,10 @@ fn the_host_is_told() {
         assert_eq!(call(stream, adds, host as usize + 20), 0);
         p.synchronize(stream);
         assert_eq!(words(host, 32)[5].load(SeqCst), 7);
+        // A kernel with a fence may tell the host by a plain store.
+        let (flag, signalled) = (pinned(4), pinned(4));
+        p.launch("publishes", stream, &[flag, signalled]);
+        assert_eq!(words(signalled, 1)[0].load(SeqCst), 7);
         let sum = pinned(4);
         p.launch("produce", stream, &[host]);
         p.launch("tally", stream, &[sum]);

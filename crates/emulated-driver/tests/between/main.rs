@@ -18,5 +18,6 @@ mod streams;
 /// Kernels of 32 threads, a word each: `produce(to)` writes, `consume(from, to)` copies,
 /// `update(data)` reads and writes, `tally(word)` adds to one word by atomics, `evens(to)` and
 /// `odds(to)` write every second word, `signals(flag, data)` writes data and then a flag behind a
-/// fence, `follows(flag, data)` reads the flag, a fence, and then the data.
+/// fence, `follows(flag, data)` reads the flag, a fence, and then the data; `publishes(flag, data)`
+/// writes both by plain stores, with a fence between.
 const KERNELS: &str = include_str!("kernels.ptx");

@@ -5,6 +5,7 @@ use std::ops::Range;
 use command_order::{Chain, Manners, PAGE_BYTES, PageBits, Stamp};
 
 use super::super::Driver;
+use super::told;
 use crate::code::Outcome;
 use crate::objects::copy::Fill;
 use crate::objects::memory::Kind;
@@ -149,7 +150,10 @@ impl Driver {
         if tells_host {
             between.commands.host_waits_for(chain);
         }
-        for (first, is_written) in whole {
+        // One that has fences may tell the host by a store of any kind.
+        let label = self.between.commands.label(stamp);
+        let tells_host = tells_host || label.is_some_and(told::has_fences);
+        for (first, is_written) in whole.into_iter().filter(|_| !tells_host) {
             self.guard_range(stamp, is_written, &(first..first + PAGE_BYTES));
         }
         match foreign {

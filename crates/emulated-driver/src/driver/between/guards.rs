@@ -59,6 +59,9 @@ impl Guards {
 
     /// Opens what is guarded for commands that are done.
     pub(super) fn open_done(&mut self, is_done: impl Fn(Stamp) -> bool) {
+        if !self.0.iter().any(|guard| is_done(guard.stamp)) {
+            return;
+        }
         let all = self.0.drain(..);
         let (done, left): (Vec<Guard>, _) = all.partition(|guard| is_done(guard.stamp));
         self.0 = left;

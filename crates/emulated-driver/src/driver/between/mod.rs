@@ -438,6 +438,7 @@ impl Driver {
         if let Some(stamp) = begun.stamp {
             outcome = self.note_accesses(work, begun.chain, stamp);
             self.guard_against_host(work, stamp);
+            self.open_known();
             let found = self.between.commands.end();
             self.judge(stamp, begun.chain, found);
         }

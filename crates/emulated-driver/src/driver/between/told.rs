@@ -297,7 +297,8 @@ pub(super) fn short(label: &Label) -> String {
     }
 }
 
-fn has_fences(label: &Label) -> bool {
+/// Whether a command may order others by its own stores.
+pub(super) fn has_fences(label: &Label) -> bool {
     match &label.what {
         What::Launch(launch) => launch.module.executable().has_fences(&launch.kernel),
         _ => false,
