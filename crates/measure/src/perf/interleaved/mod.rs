@@ -16,6 +16,7 @@ use crate::perf::stopwatch::Stopwatch;
 use results::spent::Phase;
 use results::{Batched, Clock, Figures, OnDevice};
 
+mod capped;
 mod elsewhere;
 
 pub use elsewhere::medians;
@@ -44,7 +45,7 @@ pub struct Timed {
     /// Times, kernels and conditions; the caller adds what the run is worth.
     pub figures: Figures,
     /// The isolated times turn by turn; `None` where the sample does not count or none was taken.
-    /// Empty if it took no turns.
+    /// Empty if it took no turns, or was timed alone at the power cap.
     pub turns_s: Vec<Option<f64>>,
     /// Which of the [`DistinctOutputs`] a timed isolated run gave.
     pub output: Option<usize>,
@@ -79,7 +80,8 @@ impl DistinctOutputs {
 
 /// Times the runs, each with what reports on its devices. The runs may share their memory. Short
 /// runs take turns, one run each, and then a batch each; long runs are timed one after the other,
-/// in parts. A run that fails is left out of the rest.
+/// in parts. On a device at its power cap all runs are timed one after the other. A run that fails
+/// is left out of the rest.
 ///
 /// A device on which more than `own_processes` compute is shared. Without `distinct`, results are
 /// not read.
@@ -131,6 +133,10 @@ pub fn time(
         // comes after the same one. The first was that whose result was checked.
         let mut is_backwards = true;
         while turns.iter().any(Turn::needs_samples) {
+            if turns.iter().any(Turn::is_capped) {
+                each(&mut turns, |turn| turn.alone(settings.isolated));
+                break;
+            }
             if is_backwards {
                 each(turns.iter_mut().rev(), Short::isolated_or_wait)
             } else {
@@ -457,7 +463,7 @@ impl<'p> Sampled<'p> {
             }
             let whole = self.sample(segments.whole, 1);
             let whole_s = whole.time.as_secs_f64();
-            let is_warm = whole_s.max(worked_s) >= warm_up.as_secs_f64();
+            let is_warm = whole_s.max(worked_s) >= self.warm_up(warm_up).as_secs_f64();
             worked_s += whole_s;
             if is_warm {
                 self.host_s.push(segments.whole.host.as_secs_f64());

@@ -6,6 +6,8 @@ use device::{BufferPool, Error, HostBuffer, KernelInfo, Module, NamedBuffers};
 use device::{Preparation, Session, TimedSession, Timing};
 use plan::{BufferId, Plan};
 
+use device::telemetry::{About, Reading, ThrottleReason};
+
 use super::*;
 use crate::perf::interleaved;
 use crate::perf::settings::Settings;
@@ -70,8 +72,26 @@ impl Session for NotingSession<'_> {
 
 impl TimedSession for NotingSession<'_> {}
 
-#[test]
-fn every_other_turn_goes_backwards() {
+/// Reports the power cap, at clocks that count.
+#[derive(Default)]
+struct Capped(About);
+
+impl Telemetry for Capped {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    fn read(&self) -> Reading {
+        Reading {
+            sm_clock_mhz: Some(1900),
+            throttled_by: Some([ThrottleReason::PowerCap].into()),
+            ..Reading::default()
+        }
+    }
+}
+
+/// The order of three runs of five samples each, and whether any was timed in turns.
+fn order(watch: &Watch) -> (String, bool) {
     let device = Noting {
         info: DeviceInfo::new(device::DeviceKind::Cuda, "Noting"),
         order: Mutex::default(),
@@ -81,7 +101,7 @@ fn every_other_turn_goes_backwards() {
     let runs = ["a", "b", "c"].map(|name| {
         let plan = Plan::new(name);
         let run = TimedRun::prepare(&device, &module, plan, &inputs, &memory).unwrap();
-        (run, Watch::new(None))
+        (run, watch.clone())
     });
     let settings = Settings {
         device_warm_up: Duration::ZERO,
@@ -90,8 +110,38 @@ fn every_other_turn_goes_backwards() {
     };
     let stopwatch = Stopwatch::default();
     let timed = interleaved::time(runs.into(), &settings, 1, None, &stopwatch);
-    assert!(timed.into_iter().all(|timed| timed.is_ok()));
-    let order = device.order.into_inner().unwrap();
+    let timed = timed.into_iter().map(Result::unwrap);
+    let has_turns = timed.map(|timed| {
+        assert_eq!(timed.figures.run.samples_s.len(), 5);
+        !timed.turns_s.is_empty()
+    });
+    let has_turns = has_turns.collect::<Vec<_>>().contains(&true);
+    (device.order.into_inner().unwrap(), has_turns)
+}
+
+#[test]
+fn every_other_turn_goes_backwards() {
+    let (order, has_turns) = order(&Watch::new(None));
     let (_, samples) = order.split_at(order.len() - 15);
     assert_eq!(samples, "abccbaabccbaabc", "{order}");
+    assert!(has_turns);
+}
+
+/// What a run leaves of the clocks would be the next one's time.
+#[test]
+fn at_the_power_cap_each_run_has_the_device_for_itself() {
+    let (order, has_turns) = order(&Watch::new(Some(Arc::new(Capped::default()))));
+    // Many runs come before those that count.
+    let mut groups: Vec<(char, usize)> = Vec::new();
+    for name in order.chars() {
+        match groups.last_mut() {
+            Some((last, count)) if *last == name => *count += 1,
+            _ => groups.push((name, 1)),
+        }
+    }
+    let alone: Vec<char> = { groups.iter() }
+        .filter_map(|(name, count)| (*count > 50).then_some(*name))
+        .collect();
+    assert!(alone == ['a', 'b', 'c'], "{alone:?}");
+    assert!(!has_turns);
 }
