@@ -218,9 +218,10 @@ pub fn numbers(text: &str) -> Vec<Number> {
             found[index].has_unit = true;
         } else if let Some(next) = found.get(index + 1).cloned() {
             let between = text[found[index].at.end..next.at.start].trim();
-            // In `at N = 512, 90 %` the first is not a share.
-            let is_set = text[..found[index].at.start].trim_end().ends_with('=');
-            if next.has_unit && !is_set && JOINTS.contains(&between) {
+            // In `at N = 512, 90 %` and in `24 x 24, 56 %` the first is not a share.
+            let before = text[..found[index].at.start].trim_end();
+            let is_size = before.ends_with('=') || before.ends_with(" x");
+            if next.has_unit && !is_size && JOINTS.contains(&between) {
                 found[index].scale *= next.scale;
                 found[index].has_unit = true;
             }
@@ -246,7 +247,7 @@ mod tests {
             ("65,536 registers, 1.29e11 sites", "65,536 1.29e11"),
             ("16-byte loads, sm_90, 2^28 numbers, driver 580.159.04", ""),
             ("36, 56 and 47 GB/s for 8.4 million blocks", "36 56 47 8.4"),
-            ("at N = 512, 90 %", "90"),
+            ("at N = 512, 90 %, of 24 x 24, 56 %", "90 56"),
         ] {
             assert_eq!(figures(text).join(" "), expected, "{text}");
         }
