@@ -4,7 +4,7 @@
 use command_order::{Commands, Manners, Moment};
 use plan::Plan;
 
-/// The commands that conflict though the plan lets neither wait for the other, each with the buffer.
+/// The commands that conflict though the plan lets neither wait for the other: earlier, later.
 /// A command waits for those that `waits` has for it, as streams do by events. Commands that are
 /// recorded as independent are not compared with each other: what they access is more exact than
 /// what they state, and the emulated device looks at that.

@@ -149,7 +149,7 @@ fn file_of((file, package): (&str, &str)) -> Result<PathBuf, CommandError> {
     let folder = program.parent().unwrap_or(Path::new("."));
     let places = [folder.join(file), folder.join("deps").join(file)];
     // Cargo makes both, at different times: the other one may be of an older source.
-    let made = |place: &&PathBuf| place.metadata().and_then(|file| file.modified()).ok();
+    let made = |place: &&PathBuf| place.metadata().and_then(|about| about.modified()).ok();
     let found = places
         .iter()
         .filter(|place| place.exists())

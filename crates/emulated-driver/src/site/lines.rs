@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use addr2line::Context;
 use gimli::{EndianSlice, LittleEndian, SectionId};
 
-use super::{Frame, Line, Module};
+use super::frame::{Frame, Line, Module};
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 

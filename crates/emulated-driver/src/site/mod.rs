@@ -6,13 +6,16 @@
 //! CUDA, and crates of the registry (`cust`, `cudarc`). A program of Python has the line of its own
 //! innermost frame, unless an extension of its own has one.
 
+mod frame;
 mod lines;
 mod python;
 
 use std::ffi::{CStr, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use frame::Line;
+use frame::Frame;
 use ptx_emu::short_name;
 
 /// Calls that are taken: those of a program's own code lie within, and an interpreter's need not be
@@ -25,21 +28,6 @@ pub(crate) struct Site {
     calls: Arc<[usize]>,
     /// Python's frame, whose line is known while the call lasts alone.
     python: Option<Arc<Frame>>,
-}
-
-/// A source line of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
-
-/// A frame of a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Frame {
-    function: String,
-    line: Option<Line>,
 }
 
 impl Site {
@@ -204,14 +192,6 @@ fn symbol(address: usize) -> Option<String> {
             .to_string_lossy()
             .into_owned(),
     )
-}
-
-/// A file of code in this process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Module {
-    path: PathBuf,
-    /// How far it lies behind the addresses that it was linked for.
-    bias: usize,
 }
 
 #[cfg(test)]

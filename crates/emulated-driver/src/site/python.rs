@@ -10,7 +10,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
-use super::{Frame, Line};
+use super::frame::{Frame, Line};
 
 /// Frames that are looked at, from the innermost on.
 const DEPTH: usize = 64;
