@@ -14,8 +14,8 @@ use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use frame::Line;
 use frame::Frame;
+pub(crate) use frame::Line;
 use ptx_emu::short_name;
 
 /// Calls that are taken: those of a program's own code lie within, and an interpreter's need not be
