@@ -30,14 +30,52 @@ fn built_in_variants_earn_all_points_that_are_graded() {
     }
 }
 
-/// The lab's file with the first two cases and what is large.
+/// The lab's file with the first two cases and what is large, without counts, which are about other
+/// cases and stand last.
 fn with_small_cases(text: &str) -> String {
+    let text = text.split("\n[[count]]").next().unwrap();
     let mut parts = text.split("[[case]]");
     let head = parts.next().unwrap().to_owned();
     let kept = parts
         .enumerate()
         .filter(|(i, case)| *i < 2 || case.contains("\"large\""));
     kept.fold(head, |joined, (_, case)| joined + "[[case]]" + case)
+}
+
+/// Each count of the labs' own files is earned in full by a variant that they are meant for, and
+/// not by the plain one.
+#[test]
+fn counts_are_earned_by_what_they_are_meant_for() {
+    let mut counts = 0;
+    for (lab, plain, meant) in [
+        ("wave2d", "naive", "shmem"),
+        ("stencil25-advanced", "gmem", "st_semi"),
+    ] {
+        let whole = crate::lab_spec::embedded(lab).unwrap();
+        let is_counted = |case: &&str| {
+            let mut counted = whole.counted.iter();
+            counted.any(|count| case.contains(&format!("name = \"{}\"", count.case)))
+        };
+        let (cases, counted) = whole.text.split_once("\n[[count]]").unwrap();
+        let mut parts = cases.split("[[case]]");
+        let head = parts.next().unwrap();
+        let kept: String = parts
+            .filter(is_counted)
+            .map(|case| format!("[[case]]{case}"))
+            .collect();
+        let text = format!("{head}{kept}\n[[count]]{counted}");
+        let lab_spec = LabSpec::parse(&text, &whole.file).unwrap();
+        counts += lab_spec.counted.len();
+        for (variant, share) in [(plain, 0.0), (meant, 1.0)] {
+            let report = emulated(&lab_spec, &built_in(&lab_spec, variant));
+            assert!(report.is_right(), "{lab} {variant}: {report:#?}");
+            for of in &report.counted {
+                assert_eq!(of.earned, share * of.points, "{lab} {variant}: {of:#?}");
+            }
+        }
+    }
+    let files = crate::lab_spec::names().map(|lab| crate::lab_spec::embedded(lab).unwrap());
+    assert_eq!(counts, files.map(|file| file.counted.len()).sum::<usize>());
 }
 
 #[test]
