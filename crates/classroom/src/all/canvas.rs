@@ -63,8 +63,8 @@ impl Gradebook {
     pub fn read(file: &Path, title: &str) -> Result<Gradebook, CommandError> {
         let wrong =
             |why: String| CommandError::Input(format!("--canvas {}: {why}", file.display()));
-        let text = input::text(file).map_err(|error| wrong(unreadable(&error)))?;
-        let text = text.trim_start_matches('\u{feff}');
+        let whole = input::text(file).map_err(|error| wrong(unreadable(&error)))?;
+        let text = whole.trim_start_matches('\u{feff}');
         let first = text.lines().next().unwrap_or_default();
         let separator = [',', ';', '\t']
             .into_iter()
@@ -87,7 +87,7 @@ impl Gradebook {
         });
         let assignments: Vec<(usize, &str)> =
             assignments.map(|(at, name)| (at, name.as_str())).collect();
-        let title = title.to_lowercase();
+        let wanted = title.to_lowercase();
         let titled = |is_meant: &dyn Fn(&str) -> bool| -> Vec<usize> {
             let meant = assignments
                 .iter()
@@ -96,11 +96,11 @@ impl Gradebook {
         };
         // Of `stencil25` and `stencil25-advanced`, each can be named.
         let mut meant = titled(&|name| {
-            let without_number = name.rsplit_once(" (").map(|(title, _)| title);
-            name == title || without_number == Some(&*title)
+            let without_number = name.rsplit_once(" (").map(|(words, _)| words);
+            name == wanted || without_number == Some(&*wanted)
         });
         if meant.is_empty() {
-            meant = titled(&|name| name.contains(&title));
+            meant = titled(&|name| name.contains(&wanted));
         }
         let [column] = meant[..] else {
             let names: Vec<&str> = assignments.iter().map(|(_, name)| *name).collect();
@@ -185,7 +185,7 @@ impl Gradebook {
         ));
         remarks.extend(listed("left out, since not all is decided", &ungraded));
         let most = possible.map(|row| cell(row, self.column).replace(',', "."));
-        let most = most.and_then(|text| text.trim().parse::<f64>().ok());
+        let most = most.and_then(|points| points.trim().parse::<f64>().ok());
         if let (Some(most), Some(part)) = (most, parts.iter().find(|part| Some(**part) != most)) {
             remarks.push(format!(
                 "`{title}` has {} points in Canvas, and {} were graded here; the points are as they were earned",
@@ -216,14 +216,14 @@ fn parsed(text: &str, separator: char) -> Vec<Vec<String>> {
         match c {
             '"' if is_quoted && rest.peek() == Some(&'"') => cell.extend(rest.next()),
             '"' => is_quoted = !is_quoted,
-            c if is_quoted => cell.push(c),
+            _ if is_quoted => cell.push(c),
             '\r' => {}
-            c if c == separator => row.push(std::mem::take(&mut cell)),
+            _ if c == separator => row.push(std::mem::take(&mut cell)),
             '\n' => {
                 row.push(std::mem::take(&mut cell));
                 rows.push(std::mem::take(&mut row));
             }
-            c => cell.push(c),
+            _ => cell.push(c),
         }
     }
     if !row.is_empty() || !cell.is_empty() {

@@ -708,8 +708,8 @@ fn points_are_in_the_form_that_canvas_imports() {
     "#);
 
     let refused = |title: &str| {
-        let text = read(title).unwrap_err().to_string();
-        text.replace(&file.display().to_string(), "grades.csv")
+        let message = read(title).unwrap_err().to_string();
+        message.replace(&file.display().to_string(), "grades.csv")
     };
     insta::assert_snapshot!(refused("poisson"), @"--canvas grades.csv: no assignment with `poisson` in the title; name one by --assignment TEXT. There are: Lab 2, wave2d (4711), Lab 1 (4700)");
     // A whole title is that one, whatever others begin with it.
