@@ -17,7 +17,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `options.rs` | the flags |
-//! | `orders.rs` | the orders of threads |
+//! | `orders.rs` | the orders of threads and streams |
 //! | `file.rs` | a PTX file: what it needs |
 //! | `launch.rs` | a launch of one of its kernels, by [`trial`] |
 //! | `program/mod.rs` | a program that finds the emulated driver |

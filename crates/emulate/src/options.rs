@@ -40,8 +40,8 @@ pub struct EmulateArgs {
     /// they refuse since it is for newer ones [default: 9.0, with PTX for any]
     #[arg(long, value_name = "X.Y", value_parser = parse_capability)]
     pub(crate) compute_capability: Option<(u32, u32)>,
-    /// The orders in which threads run: a number, a list, or FIRST..LAST; each runs the program
-    /// again. 0 is by index, others are random
+    /// The orders in which threads run, and streams of a program: a number, a list, or FIRST..LAST;
+    /// each runs the program again. 0 is by index and at once, others are random, with streams late
     #[arg(long, value_name = "ORDERS", default_value = "0")]
     pub(crate) orders: Orders,
     /// Checks beyond those of bounds, which are always made: races, unset, barriers, streams (races
@@ -62,6 +62,15 @@ pub struct EmulateArgs {
     /// [default: stop, and continue for pytest with the plugin of the wheel]
     #[arg(long, value_name = "WHAT", conflicts_with = "file")]
     pub(crate) after_fault: Option<AfterFault>,
+    /// Compare the program's own loads and stores of page-locked and managed memory with commands
+    /// that it has not waited for. They are found by page faults, which `off` spares it
+    #[arg(
+        long,
+        value_name = "WHETHER",
+        default_value = "on",
+        conflicts_with = "file"
+    )]
+    pub(crate) host_accesses: Whether,
     /// Tell memory that the program has not freed when its context ends, or the program
     #[arg(long, conflicts_with = "file")]
     pub(crate) leaks: bool,
@@ -130,6 +139,13 @@ bug; else the program's own."
 pub(crate) enum AfterFault {
     Stop,
     Continue,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Whether {
+    On,
+    Off,
 }
 
 /// A check of the emulator.

@@ -1,4 +1,4 @@
-//! The orders of threads, as they are written on the command line.
+//! The orders of threads and streams, as they are written on the command line.
 
 use std::str::FromStr;
 

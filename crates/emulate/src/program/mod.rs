@@ -15,7 +15,7 @@ use serde::Serialize;
 use terminal::stdout::Out;
 use units::count;
 
-use crate::options::EmulateArgs;
+use crate::options::{EmulateArgs, Whether};
 use crate::runs::{Run, report};
 use records::RecordFile;
 
@@ -275,6 +275,10 @@ fn settings(
         ("EMULATED_DRIVER_RECORD", record),
         ("EMULATED_DRIVER_COUNTS", flag(args.counts)),
         ("EMULATED_DRIVER_LEAKS", flag(args.leaks)),
+        (
+            "EMULATED_DRIVER_HOST_ACCESSES",
+            flag(args.host_accesses == Whether::On),
+        ),
     ];
     let after_fault = args.after_fault.map(named);
     settings.extend(after_fault.map(|name| ("EMULATED_DRIVER_AFTER_FAULT", name)));
