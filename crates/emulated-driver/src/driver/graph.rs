@@ -150,9 +150,10 @@ impl Driver {
 
     /// Adds an event of streams outside of a graph to that which the stream records, as its node.
     pub(crate) fn event_in_graph(&mut self, key: StreamKey, work: Work) -> Outcome<Option<Work>> {
-        match self.record_in_graph(key, &work)? {
-            true => Ok(None),
-            false => Err(Code::INVALID_VALUE),
+        if self.record_in_graph(key, &work)? {
+            Ok(None)
+        } else {
+            Err(Code::INVALID_VALUE)
         }
     }
 

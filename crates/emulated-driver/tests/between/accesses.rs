@@ -221,6 +221,9 @@ fn the_host_is_told() {
         // A kernel with a fence may tell the host by a plain store.
         let (flag, signalled) = (pinned(4), pinned(4));
         p.launch("publishes", stream, &[flag, signalled]);
+        while words(flag, 1)[0].load(SeqCst) != 1 {
+            std::thread::yield_now();
+        }
         assert_eq!(words(signalled, 1)[0].load(SeqCst), 7);
         let sum = pinned(4);
         p.launch("produce", stream, &[host]);

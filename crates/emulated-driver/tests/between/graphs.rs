@@ -277,14 +277,14 @@ fn captured(p: &Program, kernel: &str, pointers: &[u64], event: [Option<Handle>;
         cu!(cuStreamBeginCapture_v2(stream => Handle, 1 => c_int)),
         0
     );
-    if let Some(event) = before {
-        let waited = cu!(cuStreamWaitEvent(stream => Handle, event => Handle, EXTERNAL => c_uint));
+    if let Some(first) = before {
+        let waited = cu!(cuStreamWaitEvent(stream => Handle, first => Handle, EXTERNAL => c_uint));
         assert_eq!(waited, 0);
     }
     p.launch(kernel, stream, pointers);
-    if let Some(event) = behind {
+    if let Some(last) = behind {
         let recorded =
-            cu!(cuEventRecordWithFlags(event => Handle, stream => Handle, EXTERNAL => c_uint));
+            cu!(cuEventRecordWithFlags(last => Handle, stream => Handle, EXTERNAL => c_uint));
         assert_eq!(recorded, 0);
     }
     let ended = cu!(cuStreamEndCapture(stream => Handle, &mut graph => *mut Handle));
