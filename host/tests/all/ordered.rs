@@ -16,10 +16,10 @@ pub fn conflicts(plan: &Plan, waits: &[Vec<u32>]) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let stages: Vec<_> = plan.stages().collect();
     let stage_of = |position: u32| stages.partition_point(|stage| stage.end <= position as usize);
-    for (position, (command, waits)) in plan.commands().zip(waits).enumerate() {
+    for (position, (command, own_waits)) in plan.commands().zip(waits).enumerate() {
         let position = position as u32;
         let (chain, sent) = (commands.chain(), commands.host());
-        for &early in waits {
+        for &early in own_waits {
             commands.wait(chain, &done[early as usize]);
         }
         let stamp = commands.begin(chain, &sent, position);
