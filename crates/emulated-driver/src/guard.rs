@@ -286,8 +286,12 @@ unsafe fn meet(piece: &Piece, address: usize, context: *mut c_void) {
 fn stack(at: usize) -> [usize; DEPTH] {
     let mut all = [std::ptr::null_mut::<c_void>(); 2 * DEPTH];
     #[cfg(target_env = "gnu")]
-    // SAFETY: there is room for as many addresses.
-    let count = unsafe { libc::backtrace(all.as_mut_ptr(), all.len() as c_int) };
+    let count = if has_room() {
+        // SAFETY: there is room for as many addresses.
+        unsafe { libc::backtrace(all.as_mut_ptr(), all.len() as c_int) }
+    } else {
+        0
+    };
     #[cfg(not(target_env = "gnu"))]
     let count: c_int = 0;
     let count = usize::try_from(count).unwrap_or(0);
@@ -302,6 +306,21 @@ fn stack(at: usize) -> [usize; DEPTH] {
         }
     }
     stack
+}
+
+/// Whether the stack of this handler has room for [`stack`]: a program may have a small one for
+/// signals, as each thread of Rust does.
+#[cfg(target_env = "gnu")]
+fn has_room() -> bool {
+    const NEEDED: usize = 32 << 10;
+    let mut own = MaybeUninit::<libc::stack_t>::zeroed();
+    let here = own.as_ptr() as usize;
+    // SAFETY: it only writes the stack that there is; zeros are one as well.
+    let own = unsafe {
+        libc::sigaltstack(std::ptr::null(), own.as_mut_ptr());
+        own.assume_init()
+    };
+    own.ss_flags & libc::SS_ONSTACK == 0 || here.saturating_sub(own.ss_sp as usize) >= NEEDED
 }
 
 /// What an access was, and the address of its instruction.
