@@ -45,6 +45,10 @@ static MEMORY: [Piece; PIECES] = [const {
 
 /// Which access there was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "only x86 tells reads and writes apart")
+)]
 pub(crate) enum Did {
     Read,
     Write,
