@@ -19,7 +19,7 @@ def outcome(run, is_told):
     """What became of a form."""
     if run.code is None:
         return run.outcome()
-    has_race = "race between" in run.text
+    has_race = any(kind in run.text for kind in ["race between commands", "race with the host"])
     if has_race == is_told:
         return "right"
     return f"missed: {run.told()}" if is_told else f"told: {run.told()}"
