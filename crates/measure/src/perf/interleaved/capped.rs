@@ -1,7 +1,7 @@
 //! Runs on a device at its power cap, which are timed one after the other.
 //!
 //! Such a device answers another load with lower clocks than it needs, and finds the highest ones
-//! in half a second (docs/log/scatter.md). In turns, each run would take the time that its
+//! in half a second (the log, scatter). In turns, each run would take the time that its
 //! predecessor leaves it: one and the same kernel had two speeds, 15 % apart, by the direction of
 //! the turn.
 
