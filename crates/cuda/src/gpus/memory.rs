@@ -56,6 +56,7 @@ impl Memory {
                 let copied = memory.all.index(at).copy_from(&bands.pattern);
                 check("cuMemcpyHtoD", copied)?;
             }
+            call::arrive()?;
         }
         Ok(memory)
     }
@@ -99,11 +100,12 @@ impl Memory {
         self.own.len()
     }
 
-    /// Writes bytes of the buffer from `offset` on.
+    /// Writes bytes of the buffer from `offset` on, and waits.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), DriverError> {
         let start = self.own.start + offset;
         let copied = self.all.index(start..start + from.len()).copy_from(from);
-        check("cuMemcpyHtoD", copied)
+        check("cuMemcpyHtoD", copied)?;
+        call::arrive()
     }
 
     /// Reads bytes of the buffer from `offset` on.

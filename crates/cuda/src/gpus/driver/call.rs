@@ -238,7 +238,17 @@ pub(crate) unsafe fn module_variable(
 pub(crate) unsafe fn write(to: CUdeviceptr, bytes: &[u8]) -> Result<(), DriverError> {
     // SAFETY: `bytes` lives until the call returns; the caller keeps the memory.
     let result = unsafe { sys::cuMemcpyHtoD_v2(to, bytes.as_ptr().cast(), bytes.len()) };
-    check("cuMemcpyHtoD", result)
+    check("cuMemcpyHtoD", result)?;
+    arrive()
+}
+
+/// Waits for what `cuMemcpyHtoD` has staged in the current context. From pageable memory it may
+/// arrive after the call has returned (CUDA Driver API, "API synchronization behavior"), in the
+/// default stream, for which ours do not wait.
+pub(crate) fn arrive() -> Result<(), DriverError> {
+    // SAFETY: null is the default stream.
+    let result = unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) };
+    check("cuStreamSynchronize", result)
 }
 
 /// Compiles PTX for the current context. The compiler writes what is wrong to `errors`, and what it
