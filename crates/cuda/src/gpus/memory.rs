@@ -53,10 +53,8 @@ impl Memory {
         };
         if let Some(bands) = bands {
             for (_, at) in memory.bands() {
-                let copied = memory.all.index(at).copy_from(&bands.pattern);
-                check("cuMemcpyHtoD", copied)?;
+                memory.write_all(at.start, &bands.pattern)?;
             }
-            call::arrive()?;
         }
         Ok(memory)
     }
@@ -102,10 +100,15 @@ impl Memory {
 
     /// Writes bytes of the buffer from `offset` on, and waits.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), DriverError> {
-        let start = self.own.start + offset;
-        let copied = self.all.index(start..start + from.len()).copy_from(from);
-        check("cuMemcpyHtoD", copied)?;
-        call::arrive()
+        self.write_all(self.own.start + offset, from)
+    }
+
+    /// Writes bytes of the buffer and its bands, from a place in both.
+    fn write_all(&self, start: usize, from: &[u8]) -> Result<(), DriverError> {
+        let to = self.all.index(start..start + from.len()).as_device_ptr();
+        // SAFETY: the slice has as many bytes; nothing uses them until this function returns, as
+        // for a copy by `cust`.
+        unsafe { call::write(to.as_raw(), from) }
     }
 
     /// Reads bytes of the buffer from `offset` on.

@@ -230,7 +230,9 @@ pub(crate) unsafe fn module_variable(
     Ok(Some((address, bytes)))
 }
 
-/// Writes to device memory, and waits.
+/// Writes to device memory, and waits until the bytes have arrived: from pageable memory they may
+/// be under way when `cuMemcpyHtoD` returns (CUDA Driver API, "API synchronization behavior"), in
+/// the default stream, for which ours do not wait.
 ///
 /// # Safety
 ///
@@ -239,16 +241,9 @@ pub(crate) unsafe fn write(to: CUdeviceptr, bytes: &[u8]) -> Result<(), DriverEr
     // SAFETY: `bytes` lives until the call returns; the caller keeps the memory.
     let result = unsafe { sys::cuMemcpyHtoD_v2(to, bytes.as_ptr().cast(), bytes.len()) };
     check("cuMemcpyHtoD", result)?;
-    arrive()
-}
-
-/// Waits for what `cuMemcpyHtoD` has staged in the current context. From pageable memory it may
-/// arrive after the call has returned (CUDA Driver API, "API synchronization behavior"), in the
-/// default stream, for which ours do not wait.
-pub(crate) fn arrive() -> Result<(), DriverError> {
     // SAFETY: null is the default stream.
-    let result = unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) };
-    check("cuStreamSynchronize", result)
+    let waited = unsafe { sys::cuStreamSynchronize(ptr::null_mut()) };
+    check("cuStreamSynchronize", waited)
 }
 
 /// Compiles PTX for the current context. The compiler writes what is wrong to `errors`, and what it
