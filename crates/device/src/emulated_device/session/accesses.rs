@@ -139,7 +139,7 @@ impl EmulatedSession<'_> {
             if self.device.options.sanitize.races {
                 accessed.extend(self.moved(command));
             }
-            self.check_independent(&mut group, position, accessed)?;
+            self.check_independent(&mut group, position, &accessed)?;
         }
         Ok(())
     }
@@ -182,11 +182,18 @@ impl EmulatedSession<'_> {
         &self,
         group: &mut Commands<usize>,
         position: usize,
-        accessed: Vec<(u64, Accessed)>,
+        accessed: &[(u64, Accessed)],
     ) -> Result<(), DeviceError> {
         let (chain, sent) = (group.chain(), group.host());
         let command = group.begin(chain, &sent, position);
-        for (address, Accessed { read, written }) in accessed {
+        for &(
+            address,
+            Accessed {
+                ref read,
+                ref written,
+            },
+        ) in accessed
+        {
             let (_, size) = self.named(address);
             for (ranges, manners) in [(written, Manners::WRITES), (read, Manners::READS)] {
                 for bytes in ranges {
@@ -199,30 +206,31 @@ impl EmulatedSession<'_> {
         match group.end().conflicts.first() {
             Some(conflict) => {
                 let earlier = *group.label(conflict.earlier).expect("all are kept");
-                Err(Box::new(self.dependence(conflict, earlier, position)).into())
+                let starts = accessed.iter().map(|(start, _)| *start);
+                let start = starts.filter(|start| *start <= conflict.extent.start).max();
+                let start = start.expect("this command has met it");
+                Err(Box::new(self.dependence(conflict, start, earlier, position)).into())
             }
             None => Ok(()),
         }
     }
 
-    /// What a conflict of two commands is to the plan's author.
-    fn dependence(&self, conflict: &Conflict, earlier: usize, later: usize) -> Dependence {
+    /// A conflict of two commands in the buffer at an address, as the plan's author knows it.
+    fn dependence(
+        &self,
+        conflict: &Conflict,
+        start: u64,
+        earlier: usize,
+        later: usize,
+    ) -> Dependence {
         let does = |command, manners: Manners| Does {
             command,
             writes: manners.write(),
         };
-        let at = conflict.extent.start;
-        let starts = self.addresses.iter().copied();
-        let variables = self.modules.iter().flat_map(|module| {
-            let globals = self.modules[0].program().globals.iter();
-            globals.filter_map(|variable| Some(module.global(&variable.name)?.0))
-        });
-        let start = starts.chain(variables).filter(|&start| start <= at).max();
-        let start = start.expect("an access lies in a buffer or a variable");
         let (name, size) = self.named(start);
         self.plan.dependence(
             name,
-            (at - start) / size,
+            (conflict.extent.start - start) / size,
             does(earlier, conflict.manners),
             does(later, conflict.by),
         )
