@@ -31,19 +31,18 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
             _ => Ok(()),
         }
     })?;
-    let host_waits = match returns {
-        Returns::AtOnce => HostWaits::Never,
-        Returns::WhenDone => with(|driver| Ok(driver.waits_for(&work)))?,
-    };
+    if returns == Returns::AtOnce {
+        return queue::submit(stream, work);
+    }
+    let host_waits = with(|driver| Ok(driver.waits_for(&work)))?;
     if host_waits == HostWaits::UntilStaged {
         queue::finish(stream)?;
     }
     queue::submit(stream, work)?;
-    match (returns, host_waits) {
-        (Returns::AtOnce, _) => Ok(()),
-        (Returns::WhenDone, HostWaits::UntilDone) => queue::finish(stream),
-        (Returns::WhenDone, _) if Settings::get().late.is_some() => Ok(()),
-        (Returns::WhenDone, _) => queue::end(stream).map(|_| ()),
+    match host_waits {
+        HostWaits::UntilDone => queue::finish(stream),
+        _ if Settings::get().late.is_some() => Ok(()),
+        _ => queue::end(stream).map(|_| ()),
     }
 }
 
@@ -55,15 +54,14 @@ pub(crate) fn now(to: Side, from: Side, bytes: usize) -> Outcome {
 /// Copies between contexts, behind and before everything that they do.
 fn between_contexts(copy: Copy) -> Outcome {
     let wait = || {
+        queue::run()?;
         with(|driver| {
             driver.host_waits_for_all();
             Ok(())
         })
     };
-    queue::run()?;
     wait()?;
     submit(0, Work::Copy(copy), Returns::WhenDone)?;
-    queue::run()?;
     wait()
 }
 

@@ -29,7 +29,7 @@ use crate::code::Outcome;
 use crate::objects::work::Work;
 use crate::report;
 
-/// For how long a program makes no call until everything is done: so many looks, so far apart.
+/// Looks at a program without a call in between until everything is done, and the time between two.
 const PATIENCE: (u32, Duration) = (4, Duration::from_millis(250));
 
 /// Whether a function of the driver leaves work undone, or does by itself as much as it waits for.
@@ -70,9 +70,8 @@ impl Inside {
         CALLS.fetch_add(1, Relaxed);
         INSIDE.fetch_add(1, Relaxed);
         let inside = Inside;
-        if !leaves_work(name) && with(|driver| Ok(driver.has_late_work())) == Ok(true) {
-            // Errors stay with their context, for the program's next call.
-            let _ = queue::run();
+        if !leaves_work(name) {
+            do_everything();
         }
         inside
     }
@@ -136,15 +135,20 @@ impl Driver {
     }
 }
 
-/// Does what the program has left to do at its end.
-pub(super) fn end() {
-    let has_left = with(|driver| {
-        driver.leave_program();
-        Ok(driver.has_late_work())
-    });
-    if has_left == Ok(true) {
+/// Does all that streams have to do. Errors stay with their context, for the program's next call.
+fn do_everything() {
+    if with(|driver| Ok(driver.has_late_work())) == Ok(true) {
         let _ = queue::run();
     }
+}
+
+/// Does what the program has left to do at its end.
+pub(super) fn end() {
+    let _ = with(|driver| {
+        driver.leave_program();
+        Ok(())
+    });
+    do_everything();
 }
 
 /// Lets streams go on if the program makes no call.
@@ -160,9 +164,8 @@ fn watch() {
                 let calls = CALLS.load(Relaxed);
                 let is_same = calls == seen && INSIDE.load(Relaxed) == 0;
                 (seen, looks) = (calls, if is_same { looks + 1 } else { 0 });
-                let has_work = || with(|driver| Ok(driver.has_late_work())) == Ok(true);
-                if looks >= PATIENCE.0 && has_work() {
-                    let _ = queue::run();
+                if looks >= PATIENCE.0 {
+                    do_everything();
                 }
             }
         });

@@ -18,6 +18,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use super::between::Begun;
 use super::context::stack;
 use super::{Driver, is_device_address, with};
 use crate::caller;
@@ -262,15 +263,11 @@ impl Driver {
                 Ok(())
             }
             Work::Call(function, data) => {
-                self.begin_call(key, ticket);
-                let _ = self.end_command(&item.work, begun.as_ref());
-                self.function_begins(begun.as_ref());
+                self.begin_call(key, &item, begun.as_ref());
                 return Step::Call(key, HostCall::Function(*function, *data));
             }
             Work::Callback(function, stream, data) => {
-                self.begin_call(key, ticket);
-                let _ = self.end_command(&item.work, begun.as_ref());
-                self.function_begins(begun.as_ref());
+                self.begin_call(key, &item, begun.as_ref());
                 let context = self.contexts.get(&key.context);
                 let state = context
                     .and_then(|context| context.fault)
@@ -364,16 +361,18 @@ impl Driver {
     }
 
     /// A function runs as the first work of its stream, so that later work waits for it.
-    fn begin_call(&mut self, key: StreamKey, ticket: u64) {
+    fn begin_call(&mut self, key: StreamKey, item: &Item, begun: Option<&Begun>) {
         self.queues.calling.insert(key);
         let queue = self.queues.streams.entry(key).or_default();
         queue.push_front(Item {
-            ticket,
+            ticket: item.ticket,
             work: Work::Nothing,
             sent: None,
             graph: None,
             node: None,
         });
+        let _ = self.end_command(&item.work, begun);
+        self.function_begins(begun);
     }
 
     fn called(&mut self, key: StreamKey) {
