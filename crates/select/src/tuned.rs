@@ -23,7 +23,7 @@ use crate::course_root;
 use crate::kernels::{self, Digests};
 
 /// The file's name.
-pub(crate) const NAME: &str = "tuned.toml";
+pub const NAME: &str = "tuned.toml";
 const BUILT_IN: &str = include_str!("../../../tuned.toml");
 
 const HEADER: &str = "# Shapes and times that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";

@@ -39,7 +39,8 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, CommandEr
     Ok(manifest.to_string())
 }
 
-/// A package's manifest without the tests that it names: their files are not in the copy.
+/// A package's manifest without the tests and benchmarks that it names: their files are not in the
+/// copy.
 ///
 /// # Errors
 ///
@@ -48,6 +49,7 @@ pub fn without_tests(text: &str) -> Result<String, CommandError> {
     let parsed = text.parse::<DocumentMut>();
     let mut manifest = parsed.map_err(|error| not_toml("Cargo.toml", &error))?;
     manifest.remove("test");
+    manifest.remove("bench");
     Ok(manifest.to_string())
 }
 
@@ -126,7 +128,7 @@ members = [
 
     #[test]
     fn tests_of_a_package_leave_nothing_behind() {
-        let text = "[package]\nname = \"a\"\n\n# A test for each file.\n[[test]]\nname = \"ui\"\nharness = false\n";
+        let text = "[package]\nname = \"a\"\n\n# A test for each file.\n[[test]]\nname = \"ui\"\nharness = false\n\n[[bench]]\nname = \"speed\"\n";
         assert_eq!(without_tests(text).unwrap(), "[package]\nname = \"a\"\n");
     }
 

@@ -24,7 +24,7 @@ use output_files::input::{self, read, text};
 use output_files::native::make_executable;
 use output_files::{OutputFolder, OutputPath};
 use select::catalogue::needs_solutions;
-use select::course_root;
+use select::{course_root, tuned};
 use terminal::stdout::Out;
 
 use crate::new_project;
@@ -87,7 +87,7 @@ const FIGURES: &str = "docs/figures";
 const PACKAGES: [&str; 3] = ["kernels-gpu", "host", "harness"];
 
 /// Folders of a package that stay behind: solutions, and what tests or shows them.
-const LEFT_OUT: [&str; 4] = ["solutions", "tests", "examples", "snapshots"];
+const LEFT_OUT: [&str; 5] = ["solutions", "tests", "benches", "examples", "snapshots"];
 
 /// Files of tests, in whose place the copy has a comment: modules name them.
 const TESTS: &str = "tests.rs";
@@ -180,6 +180,9 @@ impl Copy<'_> {
         for (name, text) in NEW {
             self.write(Path::new(name), text.as_bytes())?;
         }
+        // The program takes the file in. Its shapes are those of solutions.
+        let tuned = tuned::Table::default().to_toml();
+        self.write(Path::new(tuned::NAME), tuned.as_bytes())?;
         let tests = names().map(|name| format!("    {}: \"{name}\"\n", name.replace('-', "_")));
         let tests =
             include_str!("student/labs.rs").replace("LABS", tests.collect::<String>().trim());
