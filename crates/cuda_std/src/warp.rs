@@ -228,17 +228,17 @@ warp_functions! {
     warp_vote_ballot(predicate: bool) -> u32 = vote_ballot(mask, value);
     /// The lanes of `mask` that hold the same value as this one.
     warp_match_any_32(value: u32) -> u32 = match_any(mask, value);
-    /// The sum over the lanes of `mask`, modulo 2^32. Needs sm_80.
+    /// The sum over the lanes of `mask`, modulo 2^32. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_add(value: u32) -> u32 = reduce_add(value, mask);
-    /// The least value over the lanes of `mask`. Needs sm_80.
+    /// The least value over the lanes of `mask`. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_min(value: u32) -> u32 = reduce_min(value, mask);
-    /// The greatest value over the lanes of `mask`. Needs sm_80.
+    /// The greatest value over the lanes of `mask`. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_max(value: u32) -> u32 = reduce_max(value, mask);
-    /// The bitwise AND over the lanes of `mask`. Needs sm_80.
+    /// The bitwise AND over the lanes of `mask`. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_and(value: u32) -> u32 = reduce_and(value, mask);
-    /// The bitwise OR over the lanes of `mask`. Needs sm_80.
+    /// The bitwise OR over the lanes of `mask`. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_or(value: u32) -> u32 = reduce_or(value, mask);
-    /// The bitwise XOR over the lanes of `mask`. Needs sm_80.
+    /// The bitwise XOR over the lanes of `mask`. Before sm_80 only with [`FULL_MASK`].
     warp_reduce_xor(value: u32) -> u32 = reduce_xor(value, mask);
 }
 
@@ -359,7 +359,7 @@ impl WarpReduceValue for i32 {
     }
 }
 
-/// The values of the lanes of `mask`, reduced by `op`. Needs sm_80.
+/// The values of the lanes of `mask`, reduced by `op`. Before sm_80 only with [`FULL_MASK`].
 ///
 /// # Safety
 /// The module's obligation.
