@@ -276,6 +276,52 @@ fn each_question_of_a_handout_has_its_command_or_answer() {
     assert!(seen > 40, "{seen} commands");
 }
 
+/// The options that name what a command writes.
+const OUTPUTS: [&str; 7] = [
+    "--gif",
+    "--heat-maps",
+    "--html",
+    "--out",
+    "--receivers",
+    "--replay",
+    "-o",
+];
+
+/// `git status` shows students what they wrote, and not what a handout's commands did.
+#[test]
+fn what_the_commands_of_a_handout_write_is_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    exported(&copy).unwrap();
+    let ignored = fs::read_to_string(copy.join(".gitignore")).unwrap();
+    let is_ignored = |name: &str| {
+        ignored.lines().any(|line| match line.strip_prefix("/*") {
+            Some(end) => name.ends_with(end),
+            None => line.trim_matches('/') == name,
+        })
+    };
+    let (mut shown, mut seen) = (Vec::new(), 0);
+    for file in files(&copy.join("labs")) {
+        if !file.ends_with("README.md") {
+            continue;
+        }
+        let handout = fs::read_to_string(&file).unwrap();
+        for command in commands(&handout) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            for pair in words.windows(2) {
+                if OUTPUTS.contains(&pair[0]) {
+                    seen += 1;
+                    if !is_ignored(pair[1]) {
+                        shown.push(format!("{}: {command}", file.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+    assert!(seen > 8, "{seen} outputs");
+}
+
 /// The targets of a text's Markdown links that are files of the course.
 fn links(markdown: &str) -> Vec<&str> {
     let starts = markdown.split("](").skip(1);
