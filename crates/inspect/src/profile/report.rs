@@ -111,7 +111,7 @@ impl Report {
             });
         let unit = self.unit;
         format!(
-            "{}\n\n  update: one of the {} {unit}",
+            "{}\n\n  update: one of the {} {unit}; bytes to move: one trip to memory for each",
             table.render_within(
                 look,
                 2,
