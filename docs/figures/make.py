@@ -484,32 +484,6 @@ def semi_stencil():
     return f
 
 
-def wavefront():
-    """A pipeline of levels over the rows of a field."""
-    f = Figure(740, 296, "A pipeline of levels: each timestep follows the one before it at a distance of two rows")
-    left, top, w, h = 110, 50, 56, 34
-    names = ["load", "timestep 1", "timestep 2", "timestep 3"]
-    fills = ["plain", "blue", "orange", "green"]
-    f.text(20, 40, "turn", 13, bold=True)
-    for turn in range(11):
-        f.label(left + (turn + 0.5) * w, 36, str(turn), 13)
-    for level, name in enumerate(names):
-        y = top + level * (h + 8)
-        f.text(20, y + 22, name)
-        for turn in range(11):
-            row = turn - 2 * level
-            if row >= 0:
-                f.rect(left + turn * w, y, w - 5, h, fills[level])
-                f.label(left + turn * w + (w - 5) / 2, y + h / 2, f"row {row}", 12)
-            else:
-                f.rect(left + turn * w, y, w - 5, h, "plain", dash=True)
-    y = top + 4 * (h + 8)
-    f.text(20, y + 20, "Row r of a timestep needs rows r - 1, r and r + 1 of the one before: all three are done by then.", 13)
-    f.text(20, y + 40, "A row is loaded once, passes through all levels on the chip, and is written once. No row is", 13)
-    f.text(20, y + 58, "computed twice. At the start the later levels wait (dashed).", 13)
-    return f
-
-
 def slabs():
     """Slabs of layers on several GPUs, and the layers that they exchange."""
     f = Figure(740, 310, "A cube in four slabs on four GPUs; after each iteration neighbours exchange one layer")
@@ -758,7 +732,7 @@ def planes():
 
 FIGURES = [
     grid, lanes, sectors, barrier, memory, latency, occupancy, roofline, valid_region, halo_tiles, shared_tile,
-    wavefront, room, slabs, planes, stencil25, boxes, streaming, semi_stencil, divergence, hiding,
+    room, slabs, planes, stencil25, boxes, streaming, semi_stencil, divergence, hiding,
 ]  # fmt: skip
 
 
