@@ -6,6 +6,7 @@
 //! device waits for are urgent and go to streams of higher priority: a boundary is computed before
 //! the inside, however large the inside is.
 
+use super::driver::stream::SideStream;
 use device::share::{Role, Share};
 use plan::{Command, Plan};
 
@@ -32,8 +33,8 @@ pub struct Slot {
 pub struct SideStreamUse {
     /// Its device, by number among those of this process.
     pub device: u32,
-    /// Whether another device waits for its commands.
-    pub is_urgent: bool,
+    /// Blocks of its kernels come before those of streams of a larger rank.
+    pub rank: u32,
     /// Whether its commands are sends and receives: a device has one stream of these.
     pub is_wire: bool,
 }
@@ -77,7 +78,10 @@ impl Placement {
             };
             let wanted = SideStreamUse {
                 device: device - share.own.start,
-                is_urgent: is_wire || is_urgent[position],
+                rank: match is_wire || is_urgent[position] {
+                    true => 0,
+                    false => SideStream::LAST,
+                },
                 is_wire,
             };
             placing.place(position as u32, wanted, waits);

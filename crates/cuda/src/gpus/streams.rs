@@ -50,7 +50,7 @@ impl<'d> StreamSet<'d> {
         };
         for side in &schedule.side_streams {
             set.enter(side.device)?;
-            let stream = SideStream::new(side.is_urgent)?;
+            let stream = SideStream::new(side.rank)?;
             set.side_streams.push((stream, side.device, Event::new()?));
         }
         for &device in &schedule.events {

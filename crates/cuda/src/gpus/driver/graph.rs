@@ -12,6 +12,11 @@ use device::DriverError;
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph(CUgraphExec);
 
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`, since CUDA 11.7: a node has the priority of the
+/// stream on which it was captured, as without a graph. Otherwise all nodes have that of the stream
+/// in which the graph is launched.
+const USE_NODE_PRIORITY: u64 = 8;
+
 impl ExecutableGraph {
     /// Captures what `enqueue` gives the stream, which runs nothing of it, and instantiates it.
     ///
@@ -21,7 +26,7 @@ impl ExecutableGraph {
     pub(crate) fn capture<E: From<DriverError>>(
         enqueue: impl FnOnce(StreamRef<'_>) -> Result<(), E>,
     ) -> Result<ExecutableGraph, E> {
-        let stream = SideStream::new(false)?;
+        let stream = SideStream::new(SideStream::LAST)?;
         let raw_stream = stream.get().raw();
         // Work of other threads on the legacy stream does not end the capture.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -36,7 +41,8 @@ impl ExecutableGraph {
         check("cuStreamEndCapture", ended)?;
         let mut graph = ptr::null_mut();
         // SAFETY: the graph was just captured, and `graph` lives until the call returns.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph, captured.0, 0) };
+        let made =
+            unsafe { sys::cuGraphInstantiateWithFlags(&mut graph, captured.0, USE_NODE_PRIORITY) };
         check("cuGraphInstantiate", made)?;
         Ok(ExecutableGraph(graph))
     }

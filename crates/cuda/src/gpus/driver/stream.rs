@@ -85,15 +85,19 @@ impl Drop for Event {
 pub(crate) struct SideStream(CUstream);
 
 impl SideStream {
-    /// A new stream of the current context. If it is urgent, its kernels' blocks come before those
-    /// of other streams.
-    pub(crate) fn new(is_urgent: bool) -> Result<SideStream, DriverError> {
+    /// The rank of streams whose kernels can wait.
+    pub(crate) const LAST: u32 = u32::MAX;
+
+    /// A new stream of the current context. Blocks of its kernels come before those of streams of a
+    /// larger rank. Of ranks a GPU has few, six at present: from there on, all are the last.
+    pub(crate) fn new(rank: u32) -> Result<SideStream, DriverError> {
         const NON_BLOCKING: u32 = 1;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: both numbers live until the call returns.
         let asked = unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) };
         check("cuCtxGetStreamPriorityRange", asked)?;
-        let priority = if is_urgent { greatest } else { least };
+        // The greatest priority is the least number.
+        let priority = greatest.saturating_add_unsigned(rank).min(least);
         let mut stream = ptr::null_mut();
         // SAFETY: `stream` lives until the call returns.
         let made = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, priority) };

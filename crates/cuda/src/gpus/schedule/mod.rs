@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::placement::{Placement, SideStreamUse, Slot};
 use device::Share;
-use plan::Plan;
+use plan::{Command, Plan};
 
 /// The largest number of side streams of one device for independent commands. A GPU runs up to 128
 /// kernels at once, but few fit it that are worth launching.
@@ -58,6 +58,27 @@ pub enum Action {
     Record { event: usize, stream: StreamId },
 }
 
+/// The rank of each of a group's commands: launches of one kernel in one grid, whose blocks take as
+/// long, have the same one. A GPU has few ranks.
+fn ranks(plan: &Plan, group: Range<usize>) -> impl Iterator<Item = u32> {
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    let is_next = |pair: &[Command<'_>]| match pair {
+        [Command::Launch(one), Command::Launch(next)] => {
+            (one.kernel_index, one.config) != (next.kernel_index, next.config)
+        }
+        _ => true,
+    };
+    let steps: Vec<u32> = commands[group]
+        .windows(2)
+        .map(|pair| u32::from(is_next(pair)))
+        .collect();
+    let add = |rank: &mut u32, step| {
+        *rank += step;
+        Some(*rank)
+    };
+    [0].into_iter().chain(steps).scan(0, add)
+}
+
 /// An action, with the commands of the plan that it belongs to: a group of independent ones, or
 /// others in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,22 +111,30 @@ impl Schedule {
             ..Schedule::default()
         };
         match share.all {
-            1 => schedule.follow_plan(plan.commands().len()),
+            1 => schedule.follow_plan(plan),
             _ => schedule.follow_placement(plan, Placement::new(plan, share)),
         }
         schedule
     }
 
-    /// One device: the plan's order, except within its groups.
-    fn follow_plan(&mut self, len: usize) {
-        let largest = self.groups.iter().map(ExactSizeIterator::len).max();
-        let side_streams = largest.unwrap_or(0).saturating_sub(1).min(MAX_SIDE_STREAMS);
-        let side_stream = SideStreamUse {
-            device: 0,
-            is_urgent: false,
-            is_wire: false,
-        };
-        self.side_streams = vec![side_stream; side_streams];
+    /// One device: the plan's order, except within its groups. There, blocks start in the order of
+    /// the launches, and each launch when all blocks of those before it have started: in the order
+    /// of their streams' ranks. Without these, a graph starts the last of a group first.
+    fn follow_plan(&mut self, plan: &Plan) {
+        let len = plan.commands().len();
+        let largest = self.groups.iter().max_by_key(|group| group.len()).cloned();
+        let side_streams = largest.clone().map_or(0, |group| {
+            group.len().saturating_sub(1).min(MAX_SIDE_STREAMS)
+        });
+        let ranks = ranks(plan, largest.unwrap_or_default());
+        self.side_streams = ranks
+            .take(side_streams)
+            .map(|rank| SideStreamUse {
+                device: 0,
+                rank,
+                is_wire: false,
+            })
+            .collect();
         let mut at = 0;
         for group in self.groups.clone() {
             self.in_order(at..group.start);
@@ -116,7 +145,9 @@ impl Schedule {
                 continue;
             }
             self.push(&group, Action::Fork(forked));
-            for (position, stream) in group.clone().zip((0..=forked).cycle()) {
+            // The main stream has the last rank.
+            let streams = (1..=forked).chain([0]).cycle();
+            for (position, stream) in group.clone().zip(streams) {
                 let commands = position..position + 1;
                 let stream = StreamId(stream);
                 self.push(&group, Action::Commands { stream, commands });

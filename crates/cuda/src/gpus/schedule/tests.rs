@@ -40,7 +40,7 @@ fn the_seam_is_urgent_and_the_rest_is_not() {
     let slots = placement.slots[..6].iter().flatten();
     let streams: Vec<_> = slots
         .map(|slot| placement.streams[slot.stream])
-        .map(|stream| (stream.device, stream.is_urgent))
+        .map(|stream| (stream.device, stream.rank == 0))
         .collect();
     assert_eq!(
         streams,
@@ -242,14 +242,14 @@ fn one_device_has_one_stream_except_for_groups() {
     let expected = [
         commands(0, 0..2),
         Action::Fork(2),
-        commands(0, 2..3),
-        commands(1, 3..4),
-        commands(2, 4..5),
+        commands(1, 2..3),
+        commands(2, 3..4),
+        commands(0, 4..5),
         Action::Join,
         commands(0, 5..7),
         Action::Fork(1),
-        commands(0, 7..8),
-        commands(1, 8..9),
+        commands(1, 7..8),
+        commands(0, 8..9),
         Action::Join,
         commands(0, 9..10),
     ];
@@ -264,7 +264,35 @@ fn one_device_has_one_stream_except_for_groups() {
     assert!(of_two.actions(2..6).eq(&expected[1..7]));
     let (many, of_many) = plan(&[20]);
     assert_eq!(many.side_streams.len(), MAX_SIDE_STREAMS);
-    assert_eq!(of_many[1 + MAX_SIDE_STREAMS + 2], commands(0, 10..11));
+    assert_eq!(of_many[1 + MAX_SIDE_STREAMS + 2], commands(1, 10..11));
+}
+
+#[test]
+fn launches_of_a_group_start_in_their_order() {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::F32, 10);
+    let launches = [
+        ("deep", 9),
+        ("top", 4),
+        ("top", 4),
+        ("top", 2),
+        ("end", 2),
+        ("end", 2),
+    ];
+    let group = |to: &mut Plan| {
+        launches.iter().try_for_each(|&(kernel, blocks)| {
+            to.launch(kernel, LaunchConfig::new(blocks, 32), args![u])
+        })
+    };
+    plan.independent(group).unwrap();
+    let schedule = Schedule::new(&plan, &Share::whole(1));
+    let ranks: Vec<u32> = schedule
+        .side_streams
+        .iter()
+        .map(|stream| stream.rank)
+        .collect();
+    // The last one is on the main stream, which comes after all others.
+    assert_eq!(ranks, [0, 1, 1, 2, 3]);
 }
 
 #[test]
