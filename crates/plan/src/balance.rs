@@ -80,42 +80,69 @@ const WORTH_PERCENT: u64 = 3;
 /// assert_eq!(cut(&[inner], blocks), Cut::Alike(5));
 /// ```
 pub fn cut(tiles: &[Tiles], blocks: Blocks) -> Cut {
-    let kinds: Vec<(usize, Tiles)> = tiles
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, kind)| kind.tiles > 0 && kind.planes > 0)
-        .collect();
-    let with = |chunks: &dyn Fn(Tiles) -> Option<u32>| -> Option<Kinds> {
-        let cut = |&(position, kind): &(usize, Tiles)| Some((position, kind, chunks(kind)?));
-        kinds.iter().map(cut).collect()
-    };
+    let kinds = kinds(tiles);
     let most = kinds.iter().map(|&(_, kind)| blocks.most(kind)).max();
     let fewest = kinds.iter().map(|&(_, kind)| blocks.fewest(kind)).max();
     let alike = (fewest.unwrap_or(1)..=most.unwrap_or(1))
-        .filter_map(|chunks| with(&|kind| Some(chunks.min(blocks.most(kind)))));
+        .filter_map(|chunks| blocks.with(&kinds, |kind| Some(chunks.min(blocks.most(kind)))));
     let Some((alike_end, alike)) = blocks.soonest(alike) else {
         return Cut::Alike(1);
     };
-    let times: BTreeSet<u64> = kinds
-        .iter()
-        .flat_map(|&(_, kind)| {
-            let chunks = blocks.fewest(kind)..=blocks.most(kind);
-            chunks.map(move |chunks| blocks.longest(kind, chunks))
-        })
-        .collect();
-    let apart = times
-        .into_iter()
-        .filter_map(|limit| with(&|kind| blocks.chunks_within(kind, limit)));
-    let apart = blocks.soonest(apart);
     let is_worth = |&(end, _): &(u64, Kinds)| 100 * end < (100 - WORTH_PERCENT) * alike_end;
-    match apart.filter(is_worth) {
-        Some((_, apart)) => {
-            let chunks = |(position, _, chunks)| (position, chunks);
-            Cut::Apart(apart.into_iter().map(chunks).collect())
-        }
+    let apart = blocks.cuts_apart(&kinds).into_iter();
+    match blocks.soonest(apart).filter(is_worth) {
+        Some((_, apart)) => Cut::Apart(chunks_of(apart)),
         None => Cut::Alike(alike.iter().map(|&(.., chunks)| chunks).max().unwrap_or(1)),
     }
+}
+
+/// The cut of kinds that have launches of their own, which run side by side: each kind's position
+/// and number of chunks, in the order in which they are to start. The first kind of `tiles` comes
+/// first: its tiles start together, and so its neighbours share reads in L2. The others follow, the
+/// longest blocks first. Kinds without tiles or planes are left out.
+///
+/// Whatever a kind leaves idle at its end, the next one fills. So a kind is not cut to be balanced
+/// by itself, and has fewer chunks.
+///
+/// ```
+/// use plan::balance::{Blocks, Tiles, side_by_side};
+///
+/// // Twelve tiles for eight multiprocessors: by themselves, each best in two chunks.
+/// let inner = Tiles { tiles: 12, planes: 100, cost: 100 };
+/// let ends = Tiles { tiles: 8, planes: 50, cost: 100 };
+/// let blocks = Blocks { at_once: 8, extra: 4, most: 16, longest: u32::MAX };
+/// assert_eq!(side_by_side(&[inner], blocks), [(0, 2)]);
+/// // Beside others that fill the second round, none.
+/// assert_eq!(side_by_side(&[inner, ends], blocks), [(0, 1), (1, 1)]);
+/// ```
+pub fn side_by_side(tiles: &[Tiles], blocks: Blocks) -> Vec<(usize, u32)> {
+    let kinds = kinds(tiles);
+    let Some((&(position, first), others)) = kinds.split_first() else {
+        return Vec::new();
+    };
+    let of_others = blocks.cuts_apart(others);
+    let chunks = blocks.fewest(first)..=blocks.most(first);
+    let cuts = chunks.flat_map(|chunks| {
+        of_others.iter().map(move |cut| {
+            let mut all = vec![(position, first, chunks)];
+            all.extend_from_slice(cut);
+            all
+        })
+    });
+    let soonest = blocks.soonest(cuts);
+    soonest.map(|(_, cut)| chunks_of(cut)).unwrap_or_default()
+}
+
+/// Those that have tiles and planes.
+fn kinds(tiles: &[Tiles]) -> Vec<(usize, Tiles)> {
+    let all = tiles.iter().copied().enumerate();
+    all.filter(|(_, kind)| kind.tiles > 0 && kind.planes > 0)
+        .collect()
+}
+
+fn chunks_of(cut: Kinds) -> Vec<(usize, u32)> {
+    let chunks = |(position, _, chunks)| (position, chunks);
+    cut.into_iter().map(chunks).collect()
 }
 
 impl Blocks {
@@ -133,6 +160,37 @@ impl Blocks {
         longest.max().unwrap_or(0).max(share)
     }
 
+    /// The kinds with these numbers of chunks, the longest blocks first, unless one has none.
+    fn with(
+        self,
+        kinds: &[(usize, Tiles)],
+        chunks: impl Fn(Tiles) -> Option<u32>,
+    ) -> Option<Kinds> {
+        let cut = |&(position, kind): &(usize, Tiles)| Some((position, kind, chunks(kind)?));
+        let mut cut: Kinds = kinds.iter().map(cut).collect::<Option<_>>()?;
+        self.longest_first(&mut cut);
+        Some(cut)
+    }
+
+    /// For each longest time that a block may take, the cut with which every kind is cut as little
+    /// as it must. Without kinds, that of none.
+    fn cuts_apart(self, kinds: &[(usize, Tiles)]) -> Vec<Kinds> {
+        let times: BTreeSet<u64> = kinds
+            .iter()
+            .flat_map(|&(_, kind)| {
+                let chunks = self.fewest(kind)..=self.most(kind);
+                chunks.map(move |chunks| self.longest(kind, chunks))
+            })
+            .collect();
+        if times.is_empty() {
+            return vec![Kinds::new()];
+        }
+        let cuts = times
+            .into_iter()
+            .filter_map(|limit| self.with(kinds, |kind| self.chunks_within(kind, limit)));
+        cuts.collect()
+    }
+
     fn most(self, kind: Tiles) -> u32 {
         self.most.clamp(1, kind.planes)
     }
@@ -143,11 +201,11 @@ impl Blocks {
             .min(self.most(kind))
     }
 
-    /// The first of these cuts of those that end soonest and have the fewest blocks, with its
-    /// longest blocks first; its end.
+    /// The first of these cuts of those that end soonest and have the fewest blocks, and its end.
+    /// Blocks start in a cut's order.
     fn soonest(self, cuts: impl Iterator<Item = Kinds>) -> Option<(u64, Kinds)> {
         let mut best: Option<((u64, u64), Kinds)> = None;
-        for mut cut in cuts {
+        for cut in cuts {
             if best
                 .as_ref()
                 .is_some_and(|(best, _)| self.earliest_end(&cut) > best.0)
@@ -157,7 +215,6 @@ impl Blocks {
             let number = |&(_, kind, chunks): &(usize, Tiles, u32)| {
                 u64::from(kind.tiles) * u64::from(chunks)
             };
-            self.longest_first(&mut cut);
             let key = (self.end(&cut), cut.iter().map(number).sum());
             if best.as_ref().is_none_or(|(best, _)| key < *best) {
                 best = Some((key, cut));
@@ -293,6 +350,43 @@ mod tests {
             Cut::Apart(chosen) => chosen.iter().map(|&(_, chunks)| chunks).min().unwrap(),
         };
         assert!(fewest >= 8, "{fewest}");
+    }
+
+    /// 512^3 points of the 25-point stencil in one pass on 132 multiprocessors: by itself, the box
+    /// deep inside is best in chunks; beside the shell's boxes, it is not cut.
+    #[test]
+    fn what_one_kind_leaves_idle_the_others_fill() {
+        let deep = kind(180, 472, 122);
+        let shell = [
+            (13, 512, 235),
+            (13, 512, 235),
+            (12, 512, 200),
+            (12, 512, 200),
+        ];
+        let shell = shell.map(|(tiles, planes, cost)| kind(tiles, planes, cost));
+        let ends = [kind(240, 20, 155); 2];
+        let all: Vec<Tiles> = [deep].into_iter().chain(shell).chain(ends).collect();
+        let blocks = Blocks {
+            longest: u32::MAX,
+            ..blocks(132, 16)
+        };
+        let by_itself = side_by_side(&[deep], blocks);
+        assert!(by_itself[0].1 > 1, "{by_itself:?}");
+        let order = side_by_side(&all, blocks);
+        assert_eq!(order[0], (0, 1));
+        let kinds: Kinds = order
+            .iter()
+            .map(|&(position, chunks)| (position, all[position], chunks))
+            .collect();
+        let alone = all.iter().map(|&kind| {
+            let chunks = side_by_side(&[kind], blocks)[0].1;
+            blocks.end(&[(0, kind, chunks)])
+        });
+        let one_after_another: u64 = alone.sum();
+        // The least time that these blocks can take.
+        let share = blocks.earliest_end(&kinds);
+        assert!(100 * blocks.end(&kinds) < 104 * share);
+        assert!(100 * blocks.end(&kinds) < 92 * one_after_another);
     }
 
     #[test]

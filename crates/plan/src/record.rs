@@ -259,7 +259,8 @@ impl Plan {
     /// Records commands that are independent of each other: they may run at once and in any order.
     /// None of them writes an element that another reads or writes; the emulated device checks
     /// that. What is recorded before has finished when they begin, and what is recorded after
-    /// begins when all of them have finished.
+    /// begins when all of them have finished. On one GPU, a launch's blocks start when those of the
+    /// launches before it have, as long as there are few of them.
     ///
     /// A call within a call adds to the outer one's commands.
     ///

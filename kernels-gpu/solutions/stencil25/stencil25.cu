@@ -444,7 +444,7 @@ __device__ inline bool reaches(const Task &task, u32 tile_y, u32 tile_z, u32 y, 
 // the columns for nothing.
 template <u32 Y, u32 Z, u32 AHEAD, bool SHELL>
 __device__ inline void two_steps(const Arrays &arrays, const Task &task, const Region &area, float value_1, float value_2, u32 steps,
-    u32 of_group, u32 whole, u32 parts)
+    u32 of_group, u32 chunks)
 {
     using T = Tile<Y, Z, AHEAD>;
     constexpr Ring U = T::U, FIRST = T::FIRST, V = T::V, VP = T::VP, ETA = T::ETA;
@@ -452,12 +452,9 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
     const Region &region = task.region;
     // Which tile, and which of its planes.
     const u32 along_z = (area.high[2] - area.low[2] + Z - 1) / Z;
-    u32 group = blockIdx.x / of_group, rank = blockIdx.x % of_group, part = 0, of = 1;
-    if (group >= whole) {
-        part = (group - whole) % parts, group = whole + (group - whole) / parts, of = parts;
-    }
-    const u32 planes = (area.high[0] - area.low[0] + of - 1) / of;
-    const u32 start = area.low[0] + part * planes, end = min(start + planes, area.high[0]);
+    const u32 block = blockIdx.x / of_group, rank = blockIdx.x % of_group, group = block / chunks, chunk = block % chunks;
+    const u32 planes = (area.high[0] - area.low[0] + chunks - 1) / chunks;
+    const u32 start = area.low[0] + chunk * planes, end = min(start + planes, area.high[0]);
     const int tile_y = area.low[1] + (group / along_z * of_group + rank) * Y, tile_z = area.low[2] + group % along_z * Z;
     if (tile_y >= int(area.high[1]) || start >= end || (!SHELL && reaches(task, tile_y, tile_z, Y, Z))) {
         return;
@@ -615,10 +612,10 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
 #define TWO_STEPS(NAME, Y, Z, AHEAD, SHELL, BLOCKS) \
     extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS, BLOCKS) stencil25_two_steps_##NAME( \
         const float *u, u64, const float *v, const float *vp, u64, const float *eta, u64, const float *phi, float *first, \
-        float *second, float *next_phi, const Task task, const Region area, float value_1, float value_2, u32 steps, u32 group, u32 whole, u32 parts) \
+        float *second, float *next_phi, const Task task, const Region area, float value_1, float value_2, u32 steps, u32 group, u32 chunks) \
     { \
         two_steps<Y, Z, AHEAD, SHELL>( \
-            { u, v, vp, eta, phi, first, second, next_phi }, task, area, value_1, value_2, steps, group, whole, parts); \
+            { u, v, vp, eta, phi, first, second, next_phi }, task, area, value_1, value_2, steps, group, chunks); \
     }
 
 TWO_STEPS(any_y8_z32, 8, 32, 1, true, 2)

@@ -125,25 +125,24 @@ fn tiles_of_two_steps_may_be_cut_anywhere() {
     let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let plan = recorded(&problem, &TwoSteps::DEFAULT);
     assert_eq!(plan.commands().len(), 2 * 8);
-    // One plane per part, unequal parts, more parts than planes, and the last tiles alone in parts.
-    for (whole, parts) in [(0, 24), (0, 5), (0, 30), (1, 2), (8, 1)] {
+    // One plane per chunk, unequal chunks, more chunks than planes, and whole tiles.
+    for chunks in [24, 5, 30, 1] {
         let plan = plan
             .map(|new, command| match command {
                 Command::Launch(launch) => {
                     let mut config = launch.config;
-                    config.grid[0] = whole + (8 - whole) * parts;
+                    config.grid[0] = 8 * chunks;
                     let mut args = launch.args.to_vec();
-                    let cut = args.len() - 2;
+                    let cut = args.len() - 1;
                     args.truncate(cut);
-                    args.extend(args![whole, parts]);
+                    args.extend(args![chunks]);
                     new.launch(launch.kernel, config, args)
                 }
                 other => new.push(other),
             })
             .unwrap();
         let got = run(&problem, &plan);
-        check::exact(&expected, &got)
-            .unwrap_or_else(|error| panic!("{whole} whole, {parts} parts: {error}"));
+        check::exact(&expected, &got).unwrap_or_else(|error| panic!("{chunks} chunks: {error}"));
     }
 }
 

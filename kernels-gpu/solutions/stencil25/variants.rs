@@ -116,25 +116,24 @@ fn of_two_steps(case: &Stencil25, _: &TwoSteps) -> u64 {
 
 /// A pass, whose launches run side by side: its tiles' planes, spread over the multiprocessors.
 fn demand(case: &Stencil25, shape: &TwoSteps, target: Target) -> Demand {
-    let (mut rounds, mut updates, mut bytes) = (0, 0, 0);
-    for (instance, of_launch) in shape.rounds(&case.problem(), target.multiprocessors) {
+    let (mut planes, mut updates, mut bytes) = (0, 0, 0);
+    for (instance, streamed) in shape.streamed(&case.problem(), target.multiprocessors) {
         let [y, z] = instance.tile.map(u64::from);
         let first = POINTS as u64 * u64::from(instance.threads);
-        let blocks = of_launch * u64::from(instance.blocks);
-        rounds += of_launch;
-        updates += blocks * (first + y * z);
+        planes += streamed / u64::from(instance.blocks);
+        updates += streamed * (first + y * z);
         // u around the points of the first timestep, v and vp for it, and the two results. Device
         // memory moves 64 bytes at a time, and rows begin anywhere.
         let row = |points: u64| (4 * points).next_multiple_of(64);
-        bytes += blocks * ((y + 16) * row(z + 16) + 8 * first + 2 * y * row(z));
+        bytes += streamed * ((y + 16) * row(z + 16) + 8 * first + 2 * y * row(z));
     }
     Demand {
         steps: 2,
         blocks: target.multiprocessors.into(),
-        rounds,
-        updates: updates / rounds.max(1),
+        rounds: planes.div_ceil(target.multiprocessors.into()),
+        updates: updates / planes.max(1),
         lane_cycles: 120.0,
         precision: Precision::F32,
-        bytes: bytes / rounds.max(1),
+        bytes: bytes / planes.max(1),
     }
 }

@@ -527,8 +527,8 @@ macro_rules! instances {
         /// inside the shell are `task.region`.
         ///
         /// Block and grid: see [`Instance`] and [`tiles`]. `group` blocks, which may be a cluster,
-        /// take as many tiles along y. The first `whole` groups of tiles have a group of blocks
-        /// each, and each of the others has `parts`, which share its planes.
+        /// take as many tiles along y. Each group of tiles has `chunks` groups of blocks, which
+        /// share its planes.
         ///
         /// # Safety
         /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. The
@@ -554,21 +554,17 @@ macro_rules! instances {
             value_2: f32,
             steps: u32,
             group: u32,
-            whole: u32,
-            parts: u32,
+            chunks: u32,
         ) {
             let (u, vp, eta) = (u.as_ptr(), vp.as_ptr(), eta.as_ptr());
             let arrays = Arrays { u, v, vp, eta, phi, first, second, next_phi };
             let [block, rank] = [thread::block_idx_x() / group, thread::block_idx_x() % group];
-            let [number, part, parts] = match block < whole {
-                true => [block, 0, 1],
-                false => [whole + (block - whole) / parts, (block - whole) % parts, parts],
-            };
+            let [number, chunk] = [block / chunks, block % chunks];
             let [_, along_z] = tiles(area, [$y, $z]);
             let y = area.low[1] + (number / along_z * group + rank) * $y;
             let z = area.low[2] + number % along_z * $z;
-            let planes = (area.high[0] - area.low[0]).div_ceil(parts);
-            let start = area.low[0] + part * planes;
+            let planes = (area.high[0] - area.low[0]).div_ceil(chunks);
+            let start = area.low[0] + chunk * planes;
             let end = (start + planes).min(area.high[0]);
             if y >= area.high[1] || start >= end || !$shell && reaches(&task, [y, z], [$y, $z]) {
                 return;

@@ -10,18 +10,20 @@
 //! them while it computes the others. A device's arrays are a grid to the kernels, which begins
 //! with the slab's halo or with the problem's points.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use kernels_gpu::stencil25::boxes::{around, deep, near_source, tiles};
 use kernels_gpu::stencil25::{Coefficients, Grid, RADIUS, Region, Task};
+use plan::balance::{Blocks, Tiles, side_by_side};
 use plan::slabs::{Field, Slabs};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, View, args};
 
 use super::kernels::{INSTANCES, Instance};
 
-/// The least number of planes of a part of a tile, if the grid has as many. A part needs 16 more.
-const FEWEST_PLANES: u32 = 8;
+/// The largest number of chunks of a tile.
+const MOST_CHUNKS: u32 = 16;
 
 /// The planes before and after the written ones that a pass reads of u.
 const REACH: u64 = 2 * RADIUS as u64;
@@ -95,47 +97,57 @@ impl Shape {
         })
     }
 
-    /// The launches of a pass: of each the kernel, and the planes of tiles that a multiprocessor
-    /// takes one after another.
-    pub fn rounds(
+    /// The launches of a pass: of each the kernel, and the planes that its blocks stream in all.
+    pub fn streamed(
         &self,
         problem: &Problem,
         multiprocessors: u32,
     ) -> impl Iterator<Item = (Instance, u64)> {
         let all = Stretch::all(problem);
-        let parts = self.parts(&all, &all.task(problem), problem.shell);
-        parts.into_iter().map(move |part| {
-            (
-                part.instance,
-                part.rounds(part.cut(multiprocessors), multiprocessors),
-            )
-        })
+        let sets = self.sets(&all, &all.task(problem), problem.shell, multiprocessors);
+        let launches = sets.into_iter().flatten();
+        launches.map(|part| (part.instance, part.streamed()))
     }
 
-    /// The launches of a pass over some planes. That of the points deep inside, if there are any,
-    /// comes first. Those whose blocks are done soonest come last.
+    /// The launches of a pass over some planes, in the order in which they are to start: those of a
+    /// set run side by side, and what one leaves idle at its end, the next one fills.
+    fn sets(
+        &self,
+        planes: &Stretch,
+        task: &Task,
+        shell: u32,
+        multiprocessors: u32,
+    ) -> Vec<Vec<Part>> {
+        let parts = self.parts(planes, task, shell);
+        let (alone, others) = parts.split_at(usize::from(self.is_alone));
+        let sets = [alone, others].map(|set| cut(set, multiprocessors));
+        sets.into_iter().filter(|set| !set.is_empty()).collect()
+    }
+
+    /// The launches of a pass over some planes, tiles uncut. That of the points deep inside, if
+    /// there are any, comes first.
     fn parts(&self, planes: &Stretch, task: &Task, shell: u32) -> Vec<Part> {
         let all = planes.points();
         let Some(area) = deep(planes.whole, shell).and_then(|area| planes.of(area)) else {
-            return vec![Part::new(self.any(false), all)];
+            return vec![Part::new(self.any(false), all, THIN_ALONG_Y)];
         };
         let [front, back, top, bottom, left, right] = around(all, area);
         let inside = Part {
             cluster: self.cluster,
-            ..Part::new(self.deep(), area)
+            ..Part::new(self.deep(), area, DEEP)
         };
         let mut parts = vec![
             inside,
-            Part::new(self.any(true), front),
-            Part::new(self.any(true), back),
-            Part::new(self.any(false), top),
-            Part::new(self.any(false), bottom),
+            Part::new(self.any(true), front, THIN_ALONG_Z),
+            Part::new(self.any(true), back, THIN_ALONG_Z),
+            Part::new(self.any(false), top, THIN_ALONG_Y),
+            Part::new(self.any(false), bottom, THIN_ALONG_Y),
         ];
         let near = near_source(task, area, self.tile);
-        parts.extend(near.map(|near| Part::new(self.any(false), near)));
+        parts.extend(near.map(|near| Part::new(self.any(false), near, NEAR_SOURCE)));
         // Planes between the grid's ends have no points there.
         let ends = [left, right].into_iter().filter(|ends| ends.shape()[0] > 0);
-        parts.extend(ends.map(|ends| Part::new(self.any(false), ends)));
+        parts.extend(ends.map(|ends| Part::new(self.any(false), ends, THIN_ALONG_X)));
         parts
     }
 
@@ -240,66 +252,97 @@ fn instance(is_right: impl Fn(&Instance) -> bool) -> Instance {
     found.expect("every shape has its kernels")
 }
 
-/// A launch of a pass: its kernel, its points, and the blocks of a cluster.
+/// The times of a plane of a block, in tens of nanoseconds, as blocks took them on an H200: of a
+/// tile deep inside, those that are thin along z, along y and along x, and one near the source.
+const DEEP: u32 = 122;
+const THIN_ALONG_Z: u32 = 235;
+const THIN_ALONG_Y: u32 = 200;
+const THIN_ALONG_X: u32 = 155;
+const NEAR_SOURCE: u32 = 145;
+
+/// The planes that a block streams beside those that it writes: eight before its first, and eight
+/// after its last.
+const STREAMED_MORE: u32 = 2 * 2 * RADIUS;
+
+/// A launch of a pass: its kernel, its points, the blocks of a cluster, the chunks of a tile, which
+/// are blocks of their own, and what these cost.
 #[derive(Clone, Copy)]
 struct Part {
     instance: Instance,
     area: Region,
     cluster: u32,
+    chunks: u32,
+    /// The time of a plane of a block.
+    cost: u32,
 }
 
 impl Part {
-    fn new(instance: Instance, area: Region) -> Part {
+    fn new(instance: Instance, area: Region, cost: u32) -> Part {
         Part {
             instance,
             area,
             cluster: 1,
+            chunks: 1,
+            cost,
         }
     }
 
-    /// Groups of tiles along y, each for a cluster.
-    fn groups(&self) -> u32 {
+    /// Its tiles as those of a cluster are: along y, their number is a multiple of its blocks.
+    fn tiles(&self) -> u32 {
         let [along_y, along_z] = tiles(self.area, self.instance.tile);
-        along_y.div_ceil(self.cluster) * along_z
+        along_y.next_multiple_of(self.cluster) * along_z
     }
 
-    /// The number of groups that a cluster each takes whole, and the number of parts of each of the
-    /// others, with which the multiprocessors finish first.
-    fn cut(&self, multiprocessors: u32) -> [u32; 2] {
-        let at_once = self.at_once(multiprocessors);
-        let rounds = u64::from(self.groups()) / at_once;
+    fn blocks(&self) -> u32 {
+        self.tiles() * self.chunks
+    }
+
+    fn as_tiles(&self) -> Tiles {
+        Tiles {
+            tiles: self.tiles(),
+            planes: self.area.shape()[0],
+            cost: self.cost,
+        }
+    }
+
+    /// The planes that its blocks stream in all.
+    fn streamed(&self) -> u64 {
         let [planes, ..] = self.area.shape();
-        // The least rounds of whole tiles that may pay: beyond, parts only add planes.
-        let wholes = rounds.saturating_sub(2)..=rounds;
-        let cuts = wholes.flat_map(|rounds| {
-            (1..=planes.div_ceil(FEWEST_PLANES))
-                .map(move |parts| [(rounds * at_once) as u32, parts])
-        });
-        let cut = cuts.min_by_key(|&cut| self.rounds(cut, multiprocessors));
-        cut.expect("there are some")
+        let of_tile = u64::from(planes) + u64::from(self.chunks) * u64::from(STREAMED_MORE);
+        u64::from(self.tiles()) * of_tile
     }
 
-    /// The planes that a multiprocessor takes one after another. A block loads eight planes before
-    /// its first, and eight after its last. Beyond the points it loads none, but takes the time of
-    /// four.
-    fn rounds(&self, [whole, parts]: [u32; 2], multiprocessors: u32) -> u64 {
-        let at_once = self.at_once(multiprocessors);
-        let (whole, parts) = (u64::from(whole), u64::from(parts));
-        let planes = u64::from(self.area.shape()[0]);
-        let clusters = (u64::from(self.groups()) - whole) * parts;
-        whole / at_once * (planes + 8) + clusters.div_ceil(at_once) * (planes.div_ceil(parts) + 16)
-    }
-
-    /// Clusters that run at once. A cluster runs in one part of the GPU, and four blocks do not
+    /// Blocks that run at once. A cluster runs in one part of the GPU, and four blocks do not
     /// divide each part's number of multiprocessors: of an H100's 132, they use 120.
-    fn at_once(&self, multiprocessors: u32) -> u64 {
+    fn at_once(&self, multiprocessors: u32) -> u32 {
         let used = match self.cluster {
             1 | 2 => multiprocessors,
             _ => 10 * multiprocessors / 11,
         };
-        u64::from(used / self.cluster) * u64::from(self.instance.blocks)
+        used / self.cluster * self.cluster * self.instance.blocks
     }
 }
+
+/// Launches that run side by side, their tiles cut so that all of them are finished first.
+fn cut(set: &[Part], multiprocessors: u32) -> Vec<Part> {
+    let tiles: Vec<Tiles> = set.iter().map(Part::as_tiles).collect();
+    let blocks = Blocks {
+        at_once: set.first().map_or(1, |part| part.at_once(multiprocessors)),
+        extra: STREAMED_MORE,
+        most: MOST_CHUNKS,
+        longest: u32::MAX,
+    };
+    let cut = side_by_side(&tiles, blocks).into_iter();
+    let cut = cut.map(|(number, chunks)| Part {
+        chunks,
+        ..set[number]
+    });
+    cut.collect()
+}
+
+/// The launches of a pass over planes of a device, by the device, these planes, and whether it has
+/// one timestep. Most passes have those of one before.
+type Passes = HashMap<(u32, Range<u64>, bool), Vec<Vec<Part>>>;
 
 /// The data that all launches of a plan share.
 struct Run<'r> {
@@ -318,6 +361,7 @@ impl Run<'_> {
     fn advance(
         &self,
         plan: &mut Plan,
+        passes: &mut Passes,
         from: Fields<'_>,
         to: Fields<'_>,
         values: &[f32],
@@ -332,16 +376,25 @@ impl Run<'_> {
         self.slabs.step(plan, written, |plan, device, planes| {
             let stretch = Stretch::of_device(self.problem, self.slabs, device, &planes);
             let task = stretch.task(self.problem);
-            let launch = |plan: &mut Plan, part| {
-                self.launch(plan, device, &planes, (&task, part), (from, to), values)
-            };
-            if is_single {
-                return launch(plan, Part::new(self.shape.any(false), stretch.points()));
-            }
-            let parts = self.shape.parts(&stretch, &task, self.problem.shell);
-            let alone = usize::from(self.shape.is_alone);
-            for parts in [&parts[..alone], &parts[alone..]] {
-                plan.independent(|plan| parts.iter().try_for_each(|&part| launch(plan, part)))?;
+            let multiprocessors = plan.multiprocessors();
+            let sets = passes
+                .entry((device, planes.clone(), is_single))
+                .or_insert_with(|| match is_single {
+                    true => {
+                        let all = Part::new(self.shape.any(false), stretch.points(), THIN_ALONG_Y);
+                        vec![cut(&[all], multiprocessors)]
+                    }
+                    false => {
+                        let shell = self.problem.shell;
+                        self.shape.sets(&stretch, &task, shell, multiprocessors)
+                    }
+                });
+            for set in sets.iter() {
+                plan.independent(|plan| {
+                    set.iter().try_for_each(|&part| {
+                        self.launch(plan, device, &planes, (&task, part), (from, to), values)
+                    })
+                })?;
             }
             Ok(())
         })
@@ -361,10 +414,10 @@ impl Run<'_> {
             instance,
             area,
             cluster,
+            chunks,
+            ..
         } = part;
-        let [whole, parts] = part.cut(plan.multiprocessors());
-        let clusters = whole + (part.groups() - whole) * parts;
-        let config = LaunchConfig::new(clusters * cluster, instance.threads)
+        let config = LaunchConfig::new(part.blocks(), instance.threads)
             .with_shared_mem_bytes(instance.shared_mem_bytes)
             .with_cluster([cluster, 1, 1]);
         let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
@@ -390,8 +443,7 @@ impl Run<'_> {
             value(1),
             values.len() as u32,
             cluster,
-            whole,
-            parts
+            chunks
         ];
         plan.launch(instance.kernel, config, args)
     }
@@ -442,9 +494,10 @@ impl Solution for Shape {
             eta: slabs.scatter(plan, buffers.eta)?,
         };
         let values = &problem.source_values;
+        let mut passes = Passes::new();
         let (single, double) = values.split_at(values.len() % 4);
         for value in single.chunks(1) {
-            run.advance(plan, [&u, &v, &phi], [&v, &v, &phi], value)?;
+            run.advance(plan, &mut passes, [&u, &v, &phi], [&v, &v, &phi], value)?;
             (u, v) = (v, u);
         }
         if !double.is_empty() {
@@ -459,7 +512,7 @@ impl Solution for Shape {
             }
             for values in double.chunks(2) {
                 let to = [&first, &second, &next_phi];
-                run.advance(plan, [&u, &v, &phi], to, values)?;
+                run.advance(plan, &mut passes, [&u, &v, &phi], to, values)?;
                 (u, second, v, first) = (second, u, first, v);
                 (phi, next_phi) = (next_phi, phi);
             }
