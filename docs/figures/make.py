@@ -503,12 +503,9 @@ def slabs():
     f.text(30, 292, "Narrow bars are halo layers: copies of the neighbour's outermost layer.", 13, soft=True)
     x0 = 540
     f.text(x0, 90, "per seam and iteration:", 14, bold=True)
-    f.text(x0, 112, "N * N * 8 bytes each way")
-    f.text(x0, 134, "N = 1024: 8.4 MB, 20 us")
-    f.text(x0, 152, "at 400 GB/s")
-    f.text(x0, 186, "per GPU and iteration:", 14, bold=True)
-    f.text(x0, 208, "16 N^3 / (4 * 3e12) s")
-    f.text(x0, 230, "N = 1024: 1430 us")
+    f.text(x0, 112, "N * N points each way")
+    f.text(x0, 152, "per GPU and iteration:", 14, bold=True)
+    f.text(x0, 174, "N * N * N / 4 points")
     return f
 
 
