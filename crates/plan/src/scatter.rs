@@ -107,6 +107,14 @@ impl Plan {
         }
     }
 
+    /// The scattered buffer of which a buffer is a part, else itself.
+    pub fn whole_of(&self, id: BufferId) -> BufferId {
+        self.scattered
+            .iter()
+            .find(|scattered| scattered.parts.iter().any(|&(part, _)| part == id))
+            .map_or(id, |scattered| scattered.whole)
+    }
+
     fn cannot_scatter(&self, whole: BufferId, reason: String) -> PlanError {
         PlanError::Scatter {
             plan: self.name.clone(),

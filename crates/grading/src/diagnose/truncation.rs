@@ -7,40 +7,64 @@ use units::count;
 /// The first `keep` of the plan's `steps` steps.
 ///
 /// Only a plan whose commands repeat in every step, with other arguments, can be cut:
-/// any number of them belongs to a step, and the buffers that hold the results after an earlier
-/// step are those in the places that the result's buffers have in the last.
+/// any number of them belongs to a step, others may come before the first, and the buffers that
+/// hold the results after an earlier step are those in the places that the result's buffers have in
+/// the last.
 ///
 /// # Errors
 ///
 /// Why the plan cannot be cut.
 pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
     let commands: Vec<Command<'_>> = plan.commands().collect();
-    let is_divisible =
-        steps > 0 && !commands.is_empty() && (commands.len() as u64).is_multiple_of(steps);
-    if !is_divisible || keep == 0 || keep > steps {
-        return Err(format!(
+    match repetition(&commands, steps) {
+        Some((before, in_step)) if (1..=steps).contains(&keep) => {
+            cut(plan, &commands, in_step, before + in_step * keep as usize)
+        }
+        _ if !commands.is_empty() && (commands.len() as u64).is_multiple_of(steps) => {
+            Err("the plan's commands are not the same in every step".to_owned())
+        }
+        _ => Err(format!(
             "the plan has {} for {}, not the same number for each",
             count(commands.len(), "command"),
             count(steps as usize, "step")
-        ));
+        )),
     }
-    let in_step = commands.len() / steps as usize;
-    let first = &commands[..in_step];
-    let is_uniform = commands
-        .chunks(in_step)
-        .all(|step| step.iter().zip(first).all(|(a, b)| is_alike(a, b)));
-    if !is_uniform {
-        return Err("the plan's commands are not the same in every step".to_owned());
+}
+
+/// How many commands come before the first step, as few as possible, and how many a step has; if
+/// all steps have the same. What a step launches is not launched before the first: a launch that is
+/// there would be one too many.
+fn repetition(commands: &[Command<'_>], steps: u64) -> Option<(usize, usize)> {
+    let steps = usize::try_from(steps).ok().filter(|&steps| steps > 0)?;
+    (0..commands.len()).find_map(|before| {
+        let (first, rest) = commands.split_at(before);
+        if !rest.len().is_multiple_of(steps) {
+            return None;
+        }
+        let in_step = rest.len() / steps;
+        let mut all_steps = rest.chunks(in_step);
+        if !all_steps.all(|step| step.iter().zip(rest).all(|(a, b)| is_alike(a, b))) {
+            return None;
+        }
+        let of_step: Vec<usize> = rest[..in_step].iter().filter_map(launched).collect();
+        let is_of_step = |kernel| of_step.contains(&kernel);
+        let is_beginning =
+            !of_step.is_empty() && !first.iter().filter_map(launched).any(is_of_step);
+        (before == 0 || is_beginning).then_some((before, in_step))
+    })
+}
+
+/// The number of the kernel that a command launches.
+fn launched(command: &Command<'_>) -> Option<usize> {
+    match command {
+        Command::Launch(launch) => Some(launch.kernel_index),
+        Command::Copy(_) | Command::Fill(_) => None,
     }
-    cut(plan, &commands, in_step, in_step * keep as usize)
 }
 
 /// How many launches the plan has, if it consists of nothing else, all of one kernel.
 pub fn launches_of_one_kernel(plan: &Plan) -> Option<u64> {
-    let mut kernels = plan.commands().map(|command| match command {
-        Command::Launch(launch) => Some(launch.kernel_index),
-        Command::Copy(_) | Command::Fill(_) => None,
-    });
+    let mut kernels = plan.commands().map(|command| launched(&command));
     let first = kernels.next()??;
     kernels
         .all(|kernel| kernel == Some(first))
@@ -84,8 +108,8 @@ fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Re
             .iter()
             .zip(last_kept)
             .flat_map(|(last, kept)| last.accesses().zip(kept.accesses()))
-            .filter(|((in_last, _), _)| in_last == id)
-            .map(|(_, (in_kept, _))| in_kept);
+            .filter(|&((in_last, _), _)| plan.whole_of(in_last) == *id)
+            .map(|(_, (in_kept, _))| plan.whole_of(in_kept));
         let known = there.next();
         let Some(known) = known.filter(|known| there.all(|other| other == *known)) else {
             return Err(format!(
@@ -118,6 +142,7 @@ fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use device::Element;
+    use plan::slabs::Slabs;
     use plan::{LaunchConfig, args};
 
     use super::*;
@@ -200,6 +225,40 @@ mod tests {
         };
         let shorter = shorten(&record(6), 6, 4).unwrap();
         assert_eq!(as_json(&shorter), as_json(&record(4)));
+    }
+
+    /// Two fields on two devices, of which each device computes a half: as in lab several-gpus, the
+    /// second one begins with the walls of the first.
+    fn in_halves(steps: u64) -> Plan {
+        let mut plan = Plan::new("halves").with_available_devices(2);
+        let slabs = Slabs::new(2, 8, 1..7, 1, "between the walls").unwrap();
+        let whole = ["u", "u_next"].map(|name| plan.buffer(name, Element::F32, 32));
+        let mut fields = whole.map(|whole| slabs.scatter(&mut plan, whole).unwrap());
+        for device in slabs.devices() {
+            let [u, u_next] = fields.each_ref().map(|field| field.part(device));
+            plan.copy(u, u_next).unwrap();
+        }
+        for _ in 0..steps {
+            for device in slabs.devices() {
+                let [u, u_next] = fields.each_ref().map(|field| field.part(device));
+                plan.launch("half", config(), args![u, u_next]).unwrap();
+            }
+            let [low, high] = [0, 1].map(|device| fields[1].part(device));
+            plan.copy_range(low, 12, high, 0, 4).unwrap();
+            fields.reverse();
+        }
+        plan.output("u", fields[0].whole());
+        plan
+    }
+
+    #[test]
+    fn commands_before_the_first_step_stay() {
+        for keep in 1..=5 {
+            let shorter = shorten(&in_halves(5), 5, keep).unwrap();
+            assert_eq!(as_json(&shorter), as_json(&in_halves(keep)), "{keep}");
+        }
+        // One launch too many is not a beginning.
+        assert!(shorten(&turning(8), 7, 1).is_err());
     }
 
     #[test]
