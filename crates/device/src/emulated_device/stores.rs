@@ -9,10 +9,11 @@ use super::session::{EmulatedSession, Origins};
 use crate::buffer::NamedBuffers;
 use crate::error::Error;
 use crate::module::Module;
+use crate::pieces::{Pieces, own_pieces};
 use crate::preparation::Order;
 use crate::run::reset;
 use crate::useful::{self, Computed};
-use crate::validate::validate;
+use crate::validate::{validate, validate_devices};
 use crate::{Device, Session};
 use plan::{Command, Plan};
 
@@ -26,8 +27,8 @@ pub struct Stored {
 }
 
 impl EmulatedDevice {
-    /// Runs a plan of one device once, and tells of each element of a result which thread stored it
-    /// last. `None`: no thread did. The device looks for races: these notes are its means.
+    /// Runs a plan once, and tells of each element of a result which thread stored it last. `None`:
+    /// no thread did. The device looks for races: these notes are its means.
     ///
     /// # Errors
     ///
@@ -40,11 +41,13 @@ impl EmulatedDevice {
         result: &str,
     ) -> Result<Vec<Option<Stored>>, Error> {
         let module = validate(module, plan, &self.info().limits)?;
+        validate_devices(plan, self.share.all, |_, _| true)?;
         let mut session = EmulatedSession::new(self, module, plan, None)?;
         reset(&mut session, plan, inputs)?;
         session.clear_reports();
         let id = plan.find_output(result)?;
-        let (buffer, address) = (plan.buffer_info(id)?, session.addresses[id.index()]);
+        let buffer = plan.buffer_info(id)?;
+        let pieces = own_pieces(plan, &self.share, id, Pieces::Owned);
         let mut stores = vec![None; buffer.len as usize];
         let mut launches = 0..;
         for (position, command) in plan.commands().enumerate() {
@@ -53,13 +56,16 @@ impl EmulatedDevice {
                 continue;
             }
             let launch = launches.next().unwrap_or(0);
-            let size = buffer.element.size() as u64;
-            for (store, thread) in stores
-                .iter_mut()
-                .zip(session.machine.stored_by(address, size))
-            {
-                if let Some(thread) = thread {
-                    *store = Some(Stored { launch, thread });
+            let size = buffer.element.size();
+            for piece in &pieces {
+                let address = session.addresses[piece.part.index()];
+                let threads = session.machine.stored_by(address, size as u64);
+                let of_piece = threads.iter().skip(piece.offset as usize / size);
+                let elements = piece.whole.start / size..piece.whole.end / size;
+                for (store, thread) in stores[elements].iter_mut().zip(of_piece) {
+                    if let Some(thread) = *thread {
+                        *store = Some(Stored { launch, thread });
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@ use device::run::reset;
 use device::validate::ValidationError;
 use device::{Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Options, Share};
 use exit::ErrorKind;
-use plan::{BufferId, LaunchConfig, Plan, args};
+use plan::{BufferId, Command, LaunchConfig, Plan, args};
 use ranks::{Link, thread_links};
 use several::{SEAM, Slabs, exchanging, expected, out, prepared, slabs, start, sums_of};
 use several::{
@@ -39,6 +39,26 @@ fn emulated_peers_are_read() {
 #[test]
 fn emulated_blocks_go_and_come_back() {
     blocks_go_and_come_back(&emulated(2));
+}
+
+/// The stores of all parts are told, although seams are copied as well.
+#[test]
+fn elements_of_slabs_have_the_threads_that_stored_them() {
+    let plan = exchanging(3, 100, 2);
+    let both = ["u", "v"].map(|name| (name.to_owned(), HostBuffer::from(start(100))));
+    let stored_on =
+        |device: EmulatedDevice| device.stores(&SEAM, &plan, &both.clone().into(), "out");
+    let stores = stored_on(emulated(3)).unwrap();
+    let (walls, inside): (Vec<usize>, _) = (0..100).partition(|&at| at == 0 || at == 99);
+    assert!(walls.iter().all(|&at| stores[at].is_none()));
+    let launches = plan
+        .commands()
+        .filter(|command| matches!(command, Command::Launch(_)));
+    let last_step = launches.count() / 2;
+    let is_of_last = |at: &usize| stores[*at].is_some_and(|stored| stored.launch >= last_step);
+    assert!(inside.iter().all(is_of_last), "{stores:?}");
+    let error = stored_on(emulated(1)).unwrap_err();
+    insta::assert_snapshot!(error, @"plan `3 slabs of 100` needs 3 devices, and there is 1");
 }
 
 #[test]

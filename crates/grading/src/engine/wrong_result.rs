@@ -86,7 +86,9 @@ impl CaseWork<'_> {
             // The map is the better for it, and can do without.
             DeviceKind::Emulated => {
                 // Its text was shown; a worker's standard output is not for it.
-                let device = EmulatedDevice::default().keeping_printed();
+                let devices = self.setup.subject.plan.devices();
+                let device = EmulatedDevice::default().with_devices(devices);
+                let device = device.keeping_printed();
                 device.stores(module, plan, &of.inputs, output).ok()
             }
         }
