@@ -78,9 +78,10 @@ impl Placement {
             };
             let wanted = SideStreamUse {
                 device: device - share.own.start,
-                rank: match is_wire || is_urgent[position] {
-                    true => 0,
-                    false => SideStream::LAST,
+                rank: if is_wire || is_urgent[position] {
+                    0
+                } else {
+                    SideStream::LAST
                 },
                 is_wire,
             };

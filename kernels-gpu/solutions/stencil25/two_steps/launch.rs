@@ -379,15 +379,13 @@ impl Run<'_> {
             let multiprocessors = plan.multiprocessors();
             let sets = passes
                 .entry((device, planes.clone(), is_single))
-                .or_insert_with(|| match is_single {
-                    true => {
+                .or_insert_with(|| {
+                    if is_single {
                         let all = Part::new(self.shape.any(false), stretch.points(), THIN_ALONG_Y);
-                        vec![cut(&[all], multiprocessors)]
+                        return vec![cut(&[all], multiprocessors)];
                     }
-                    false => {
-                        let shell = self.problem.shell;
-                        self.shape.sets(&stretch, &task, shell, multiprocessors)
-                    }
+                    let shell = self.problem.shell;
+                    self.shape.sets(&stretch, &task, shell, multiprocessors)
                 });
             for set in sets.iter() {
                 plan.independent(|plan| {
