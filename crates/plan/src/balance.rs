@@ -25,6 +25,9 @@ pub struct Blocks {
     pub most: u32,
     /// The largest number of planes of a chunk, unless that takes too many chunks.
     pub longest: u32,
+    /// The number of planes below which a tile is not cut further: where a GPU is not filled anyway,
+    /// the planes that each chunk adds cost more than they save.
+    pub shortest: u32,
 }
 
 /// How tiles are cut into chunks.
@@ -72,7 +75,7 @@ const WORTH_PERCENT: u64 = 3;
 /// // 100 planes; a plane of the two tiles at the ends takes half as long again.
 /// let ends = Tiles { tiles: 2, planes: 100, cost: 150 };
 /// let inner = Tiles { tiles: 2, planes: 100, cost: 100 };
-/// let blocks = Blocks { at_once: 10, extra: 4, most: 16, longest: 128 };
+/// let blocks = Blocks { at_once: 10, extra: 4, most: 16, longest: 128, shortest: 1 };
 /// // Cut alike, each in two, the slow ones would end when 81 of the others' planes have passed.
 /// let apart = cut(&[inner, ends], blocks);
 /// assert_eq!(apart, Cut::Apart(vec![(1, 3), (0, 2)]));
@@ -110,7 +113,7 @@ pub fn cut(tiles: &[Tiles], blocks: Blocks) -> Cut {
 /// // Twelve tiles for eight multiprocessors: by themselves, each best in two chunks.
 /// let inner = Tiles { tiles: 12, planes: 100, cost: 100 };
 /// let ends = Tiles { tiles: 8, planes: 50, cost: 100 };
-/// let blocks = Blocks { at_once: 8, extra: 4, most: 16, longest: u32::MAX };
+/// let blocks = Blocks { at_once: 8, extra: 4, most: 16, longest: u32::MAX, shortest: 1 };
 /// assert_eq!(side_by_side(&[inner], blocks), [(0, 2)]);
 /// // Beside others that fill the second round, none.
 /// assert_eq!(side_by_side(&[inner, ends], blocks), [(0, 1), (1, 1)]);
@@ -192,7 +195,8 @@ impl Blocks {
     }
 
     fn most(self, kind: Tiles) -> u32 {
-        self.most.clamp(1, kind.planes)
+        let most = self.most.min(kind.planes.div_ceil(self.shortest.max(1)));
+        most.clamp(1, kind.planes)
     }
 
     fn fewest(self, kind: Tiles) -> u32 {
@@ -275,6 +279,7 @@ mod tests {
             extra,
             most: 16,
             longest: 128,
+            shortest: 1,
         }
     }
 

@@ -135,6 +135,7 @@ impl Shape {
             extra: 2 * self.levels + BEGIN_AND_END,
             most: self.chunks,
             longest: LONGEST,
+            shortest: 1,
         };
         let mut list = BlockList::EMPTY;
         for (group, chunks) in cut(&costs, blocks).of(whole, &kinds.map(|(group, _)| group)) {

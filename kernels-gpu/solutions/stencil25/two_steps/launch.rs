@@ -22,8 +22,9 @@ use plan::{Element, LaunchConfig, Plan, PlanError, View, args};
 
 use super::kernels::{INSTANCES, Instance};
 
-/// The largest number of chunks of a tile.
+/// The largest number of chunks of a tile, and the least number of planes of a chunk.
 const MOST_CHUNKS: u32 = 16;
+const FEWEST_PLANES: u32 = 8;
 
 /// The planes before and after the written ones that a pass reads of u.
 const REACH: u64 = 2 * RADIUS as u64;
@@ -331,6 +332,7 @@ fn cut(set: &[Part], multiprocessors: u32) -> Vec<Part> {
         extra: STREAMED_MORE,
         most: MOST_CHUNKS,
         longest: u32::MAX,
+        shortest: FEWEST_PLANES,
     };
     let cut = side_by_side(&tiles, blocks).into_iter();
     let cut = cut.map(|(number, chunks)| Part {
