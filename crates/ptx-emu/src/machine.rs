@@ -167,6 +167,36 @@ impl Machine {
         self.memory.allocate(bytes, name)
     }
 
+    /// Reserves addresses for `bytes` bytes of device memory, chosen as by [`Machine::allocate`].
+    /// They have memory from [`Machine::allocate_reserved`] on; a kernel that accesses them before
+    /// is told so.
+    pub fn reserve(&mut self, bytes: u64, name: &str) -> u64 {
+        self.memory.reserve(bytes, name)
+    }
+
+    /// Allocates memory at an address that [`Machine::reserve`] gave, also after it was freed. The
+    /// memory holds zeros that nothing has written. False if the address was not reserved, or has
+    /// memory.
+    ///
+    /// ```
+    /// let mut machine = ptx_emu::Machine::default();
+    /// let address = machine.reserve(64, "of a graph");
+    /// for _ in 0..2 {
+    ///     assert!(machine.write(address, &[1]).is_err());
+    ///     assert!(machine.allocate_reserved(address)?);
+    ///     assert!(!machine.allocate_reserved(address)?);
+    ///     assert!(machine.write(address, &[1]).is_ok());
+    ///     assert!(machine.free(address));
+    /// }
+    /// # Ok::<(), ptx_emu::OutOfMemory>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the device does not have that much memory left.
+    pub fn allocate_reserved(&mut self, address: u64) -> Result<bool, OutOfMemory> {
+        self.memory.allocate_reserved(address)
+    }
+
     /// Makes memory that the host has at the same address usable by kernels, and gives the address,
     /// a multiple of 64 KiB. `map` gives the words at the address that it is called with, at least
     /// `bytes` bytes of them. All of them count as written, since the host may write at any time,

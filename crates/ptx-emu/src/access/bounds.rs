@@ -7,7 +7,7 @@ use crate::address_origin::ArrayBounds;
 use crate::check::race::Strength;
 use crate::config::Sanitize;
 use crate::fault::{FaultKind, Location, Stop, Stray, WidenedLoad};
-use crate::memory::global::Buffer;
+use crate::memory::global::{Buffer, State};
 use crate::memory::shared::SharedMemory;
 use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{lanes, lanes_where};
@@ -222,15 +222,19 @@ impl<'a> BlockRunner<'a> {
     pub(crate) fn beside_buffers(&self, address: u64, width: u32) -> Stray {
         match self.launch.memory.neighbour(address) {
             None => self.wrapped(address, width),
-            Some(near) if near.freed => Stray::Freed {
-                name: near.name.to_owned(),
-                offset: address.saturating_sub(near.base),
-            },
-            Some(near) => Stray::Buffer {
-                name: near.name.to_owned(),
-                size: near.bytes,
-                offset: address.wrapping_sub(near.base) as i64,
-            },
+            Some(near) => {
+                let name = near.name.to_owned();
+                let offset = address.saturating_sub(near.base);
+                match near.state {
+                    State::Freed => Stray::Freed { name, offset },
+                    State::Reserved => Stray::Reserved { name, offset },
+                    State::Live => Stray::Buffer {
+                        name,
+                        size: near.bytes,
+                        offset: address.wrapping_sub(near.base) as i64,
+                    },
+                }
+            }
         }
     }
 
@@ -239,7 +243,10 @@ impl<'a> BlockRunner<'a> {
         const NEAR: u64 = 1 << 24;
         let meant = address.wrapping_sub(u64::from(width) << 32);
         match self.launch.memory.neighbour(meant) {
-            Some(near) if !near.freed && meant.abs_diff(near.base) < near.bytes.max(NEAR) => {
+            Some(near)
+                if near.state == State::Live
+                    && meant.abs_diff(near.base) < near.bytes.max(NEAR) =>
+            {
                 Stray::Wrapped {
                     name: near.name.to_owned(),
                     size: near.bytes,

@@ -25,6 +25,13 @@ pub enum Stray {
         /// Bytes from its start.
         offset: u64,
     },
+    /// Inside addresses that are reserved for a buffer, and have had no memory yet.
+    Reserved {
+        /// The buffer's name.
+        name: String,
+        /// Bytes from its start.
+        offset: u64,
+    },
     /// In the block's shared memory window.
     Shared {
         /// Shared memory of the block in bytes.
@@ -103,9 +110,10 @@ impl Stray {
     /// The name of the buffer that it is near to.
     pub(super) fn buffer(&self) -> Option<&str> {
         match self {
-            Self::Buffer { name, .. } | Self::Freed { name, .. } | Self::Wrapped { name, .. } => {
-                Some(name)
-            }
+            Self::Buffer { name, .. }
+            | Self::Freed { name, .. }
+            | Self::Reserved { name, .. }
+            | Self::Wrapped { name, .. } => Some(name),
             _ => None,
         }
     }
@@ -147,6 +155,12 @@ impl fmt::Display for Target<'_> {
                 write!(
                     f,
                     "at offset {offset} of buffer `{name}`, which has been freed"
+                )
+            }
+            Stray::Reserved { name, offset } => {
+                write!(
+                    f,
+                    "at offset {offset} of buffer `{name}`, which is not yet allocated"
                 )
             }
             Stray::Shared { size, offset } => {

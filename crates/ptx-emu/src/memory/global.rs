@@ -176,12 +176,14 @@ impl Words for &Buffer {
     }
 }
 
-/// A name and extent that is no longer valid, for messages.
+/// A name and extent that is not valid now, for messages.
 #[derive(Debug)]
 struct Freed {
     base: u64,
     bytes: u64,
     name: String,
+    /// False of addresses that are reserved, and that have had no memory yet.
+    was_there: bool,
 }
 
 /// All buffers, by address.
@@ -221,7 +223,15 @@ pub(crate) struct Neighbour<'a> {
     pub(crate) name: &'a str,
     pub(crate) base: u64,
     pub(crate) bytes: u64,
-    pub(crate) freed: bool,
+    pub(crate) state: State,
+}
+
+/// Whether the addresses of a buffer have memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Live,
+    Freed,
+    Reserved,
 }
 
 impl GlobalMemory {
@@ -248,6 +258,33 @@ impl GlobalMemory {
         let base = self.next.next_multiple_of(alignment(bytes));
         self.skip(base + bytes);
         Ok(self.place(base, base, bytes, name, memory, written))
+    }
+
+    /// Reserves addresses, which have no memory until [`GlobalMemory::allocate_reserved`].
+    pub(crate) fn reserve(&mut self, bytes: u64, name: &str) -> u64 {
+        let base = self.next.next_multiple_of(alignment(bytes));
+        self.skip(base + bytes);
+        self.freed.push(Freed {
+            base,
+            bytes,
+            name: name.to_owned(),
+            was_there: false,
+        });
+        base
+    }
+
+    /// Makes a buffer of zeros at addresses that are reserved, or that were freed; none of it
+    /// counts as written. False if there are none from this address on.
+    pub(crate) fn allocate_reserved(&mut self, address: u64) -> Result<bool, OutOfMemory> {
+        let Some(index) = self.freed.iter().rposition(|known| known.base == address) else {
+            return Ok(false);
+        };
+        let Freed { bytes, name, .. } = &self.freed[index];
+        let (bytes, name) = (*bytes, name.clone());
+        let (memory, written) = self.zeros(bytes, &name)?;
+        self.freed.swap_remove(index);
+        self.place(address, address, bytes, &name, memory, written);
+        Ok(true)
     }
 
     /// Makes a buffer of zeros for a constant variable, in the window of those while there is room.
@@ -398,6 +435,7 @@ impl GlobalMemory {
             base: buffer.start,
             bytes: buffer.place(buffer.bytes),
             name: buffer.name,
+            was_there: true,
         });
         true
     }
@@ -444,13 +482,17 @@ impl GlobalMemory {
             name: &buffer.name,
             base: buffer.start,
             bytes: buffer.place(buffer.bytes),
-            freed: false,
+            state: State::Live,
         });
         let freed = self.freed.iter().map(|buffer| Neighbour {
             name: &buffer.name,
             base: buffer.base,
             bytes: buffer.bytes,
-            freed: true,
+            state: if buffer.was_there {
+                State::Freed
+            } else {
+                State::Reserved
+            },
         });
         let distance = |n: &Neighbour| {
             if address < n.base {
