@@ -144,7 +144,7 @@ fn tell_stream(name: &'static str) {
     if is_new {
         report::note(&format!(
             "{name} was called by a function that a stream calls (cuLaunchHostFunc, cuStreamAddCallback, \
-             a graph's host node), where CUDA permits no call: CUDA_ERROR_NOT_PERMITTED. Let the \
+             a graph's host node) or that ends a user object, where CUDA permits no call: CUDA_ERROR_NOT_PERMITTED. Let the \
              function set a flag or wake a thread, and make the call there"
         ));
     }

@@ -162,10 +162,8 @@ missing! {
     cuGraphNodeSetEnabled
     cuGraphNodeSetParams
     cuGraphNodeSetParams_v2
-    cuGraphReleaseUserObject
     cuGraphRemoveDependencies
     cuGraphRemoveDependencies_v2
-    cuGraphRetainUserObject
     cuGraphicsEGLRegisterImage
     cuGraphicsGLRegisterBuffer
     cuGraphicsGLRegisterImage
@@ -323,9 +321,6 @@ missing! {
     cuTexRefSetMipmapLevelBias
     cuTexRefSetMipmapLevelClamp
     cuTexRefSetMipmappedArray
-    cuUserObjectCreate
-    cuUserObjectRelease
-    cuUserObjectRetain
     cuVDPAUCtxCreate
     cuVDPAUCtxCreate_v2
     cuVDPAUGetDevice

@@ -22,3 +22,4 @@ mod stream;
 mod tables;
 mod tensor;
 mod texture;
+mod user_object;

@@ -136,6 +136,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
             api::array::FUNCTIONS,
             api::tensor::FUNCTIONS,
             api::texture::FUNCTIONS,
+            api::user_object::FUNCTIONS,
             api::capture::FUNCTIONS,
             api::context::FUNCTIONS,
             api::copy::FUNCTIONS,

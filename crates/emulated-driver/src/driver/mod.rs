@@ -15,6 +15,7 @@ mod module;
 pub(crate) mod queue;
 mod replayed;
 mod texture;
+mod user_object;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,7 @@ use crate::objects::memory::{Allocation, Array, Pool};
 use crate::objects::module::{Function, Library, Module};
 use crate::objects::stream::{Event, Stream};
 use crate::objects::texture::Made;
+use crate::objects::user_object::UserObject;
 use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
@@ -56,6 +58,7 @@ pub(crate) struct Driver {
     pub(crate) graphs: HashMap<Handle, Graph>,
     pub(crate) executable_graphs: HashMap<Handle, ExecutableGraph>,
     pub(crate) captures: HashMap<u64, Capture>,
+    pub(crate) user_objects: HashMap<Handle, UserObject>,
     pub(crate) pools: HashMap<Handle, Pool>,
     pub(crate) arrays: HashMap<Handle, Array>,
     /// Textures and surfaces, by their numbers in kernels.
@@ -111,7 +114,9 @@ pub(crate) fn start() -> Outcome {
 
 /// Does something with the driver, which must have been started.
 pub(crate) fn with<T>(body: impl FnOnce(&mut Driver) -> Outcome<T>) -> Outcome<T> {
-    body(lock().as_mut().ok_or(Code::NOT_INITIALIZED)?)
+    let outcome = body(lock().as_mut().ok_or(Code::NOT_INITIALIZED)?);
+    user_object::call_ended();
+    outcome
 }
 
 /// Does something with the driver and the current context, which must not have failed.
@@ -156,6 +161,7 @@ impl Driver {
             graphs: HashMap::new(),
             executable_graphs: HashMap::new(),
             captures: HashMap::new(),
+            user_objects: HashMap::new(),
             pools: HashMap::new(),
             arrays: HashMap::new(),
             images: HashMap::new(),

@@ -33,7 +33,7 @@ use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKe
 use crate::objects::work::{Callback, HostFunction, Item, NodeOf, Work};
 
 /// How long a call waits for a function of the program.
-const PATIENCE: Duration = Duration::from_millis(200);
+pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long a thread sleeps that waits for a stream which another thread lets go on.
 const POLL: Duration = Duration::from_micros(200);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::Handle;
 use super::stream::StreamKey;
+use super::user_object::{Destructor, References};
 use super::work::Work;
 use crate::code::{Code, Outcome};
 use crate::site::Site;
@@ -15,6 +16,8 @@ use crate::site::Site;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
+    /// The references to objects that it has.
+    pub(crate) objects: Vec<References>,
 }
 
 /// A piece of work, and the nodes that it follows.
@@ -45,6 +48,9 @@ pub(crate) struct GraphWork {
     pub(crate) behind: Vec<Vec<usize>>,
     /// The calls that added the nodes.
     pub(crate) sites: Vec<Option<Site>>,
+    /// Objects that stay until the graph has gone, and its last launch has ended.
+    #[allow(dead_code)] // Kept for what their end does.
+    pub(crate) objects: Vec<Arc<Destructor>>,
 }
 
 static IDS: AtomicU64 = AtomicU64::new(0);
@@ -103,6 +109,7 @@ impl Graph {
             let known = node.behind.iter().filter_map(|from| places.get(from));
             known.copied().collect()
         };
+        let kept = self.objects.iter();
         Ok(ExecutableGraph {
             nodes: ordered.iter().map(|node| node.handle).collect(),
             work: Arc::new(GraphWork {
@@ -110,6 +117,7 @@ impl Graph {
                 work: ordered.iter().map(|node| node.work.clone()).collect(),
                 behind: ordered.iter().map(|node| indices(node)).collect(),
                 sites: ordered.iter().map(|node| node.site.clone()).collect(),
+                objects: kept.map(|kept| Arc::clone(&kept.destructor)).collect(),
             }),
         })
     }

@@ -90,6 +90,7 @@ mod tests {
             id: 0,
             work: vec![Work::Nothing; 5],
             sites: vec![None; 5],
+            objects: Vec::new(),
             behind,
         };
         let mut orders: Vec<Vec<usize>> =

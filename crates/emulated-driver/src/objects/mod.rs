@@ -11,6 +11,7 @@ pub(crate) mod order;
 pub(crate) mod stream;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
+pub(crate) mod user_object;
 pub(crate) mod work;
 
 /// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that
