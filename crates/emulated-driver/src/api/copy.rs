@@ -21,10 +21,11 @@ enum Returns {
 fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
     with(|driver| {
         driver.live_context()?;
+        let has = |address, bytes| driver.has(address, bytes);
         match &work {
-            Work::Copy(copy) => copy.check(driver),
+            Work::Copy(copy) => copy.check(has),
             Work::Fill(fill) => {
-                fill.check(driver)?;
+                fill.check(has)?;
                 let key = driver.stream(stream)?;
                 driver.check_device_of_fill(key, fill)
             }

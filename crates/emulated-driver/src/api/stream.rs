@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use crate::api::event::EXTERNAL;
 use crate::call::{put, put_if_wanted};
 use crate::code::{Code, Outcome};
+use crate::driver::copy::check_side;
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
 use crate::objects::copy::Place;
@@ -47,7 +48,15 @@ fn destroy(stream: Handle) -> Outcome {
 
 /// Checks that a word which a stream waits for or writes is one that kernels may access.
 fn check_word(address: u64, bytes: u32) -> Outcome {
-    with(|driver| driver.check_side("a stream's word", Place::Device, address, bytes.into()))
+    with(|driver| {
+        let has = |from, count| driver.has(from, count);
+        check_side(
+            "a stream's word",
+            Place::Device,
+            (address, bytes.into()),
+            has,
+        )
+    })
 }
 
 fn write_value(stream: Handle, address: u64, value: u64, bytes: u32) -> Outcome {

@@ -20,7 +20,8 @@ impl Copy {
         if self.is_empty() {
             return Ok(());
         }
-        self.check(driver).map_err(|_| Code::ILLEGAL_ADDRESS)?;
+        self.check(|address, bytes| driver.has(address, bytes))
+            .map_err(|_| Code::ILLEGAL_ADDRESS)?;
         for (from, to) in self.rows() {
             check_host(from, self.width, Access::Read)?;
             check_host(to, self.width, Access::Write)?;
@@ -59,8 +60,9 @@ impl Copy {
         Copy { from, ..*self }
     }
 
-    /// Checks what is known without the host's memory: sizes and device addresses.
-    pub(crate) fn check(&self, driver: &Driver) -> Outcome {
+    /// Checks what is known without the host's memory: sizes, and addresses by whether the device
+    /// has so many bytes there.
+    pub(crate) fn check(&self, has: impl Fn(u64, u64) -> bool) -> Outcome {
         if !self.is_possible() {
             return Err(report::refused(&format!(
                 "a copy of {} x {} rows of {} bytes reaches past all addresses, or its rows overlap",
@@ -71,8 +73,13 @@ impl Copy {
             return Ok(());
         }
         for (from, to) in self.rows() {
-            driver.check_side("a copy's source", self.from.place, from, self.width)?;
-            driver.check_side("a copy's destination", self.to.place, to, self.width)?;
+            check_side("a copy's source", self.from.place, (from, self.width), &has)?;
+            check_side(
+                "a copy's destination",
+                self.to.place,
+                (to, self.width),
+                &has,
+            )?;
         }
         Ok(())
     }
@@ -85,7 +92,8 @@ impl Fill {
     ///
     /// As [`Copy::execute`].
     pub(crate) unsafe fn execute(&self, driver: &mut Driver) -> Outcome {
-        self.check(driver).map_err(|_| Code::ILLEGAL_ADDRESS)?;
+        self.check(|address, bytes| driver.has(address, bytes))
+            .map_err(|_| Code::ILLEGAL_ADDRESS)?;
         if self.width == 0 {
             return Ok(());
         }
@@ -98,8 +106,8 @@ impl Fill {
         Ok(())
     }
 
-    /// Checks sizes and addresses.
-    pub(crate) fn check(&self, driver: &Driver) -> Outcome {
+    /// Checks sizes and addresses, as [`Copy::check`].
+    pub(crate) fn check(&self, has: impl Fn(u64, u64) -> bool) -> Outcome {
         let is_aligned = matches!(self.element, 1 | 2 | 4) && self.to.is_multiple_of(self.element);
         if !is_aligned {
             return Err(Code::INVALID_VALUE);
@@ -120,7 +128,7 @@ impl Fill {
         })?;
         for number in 0..self.height {
             let to = self.to + number * self.pitch;
-            driver.check_side("a fill's destination", Place::Device, to, row)?;
+            check_side("a fill's destination", Place::Device, (to, row), &has)?;
         }
         Ok(())
     }
@@ -141,17 +149,22 @@ impl Driver {
             _ => Ok(()),
         }
     }
+}
 
-    /// Checks that bytes lie in an allocation, if they are to be or look so.
-    pub(crate) fn check_side(&self, what: &str, place: Place, address: u64, bytes: u64) -> Outcome {
-        let may_be_own = place == Place::Any && !is_device_address(address);
-        if may_be_own || self.has(address, bytes) {
-            return Ok(());
-        }
-        Err(report::refused(&format!(
-            "{what} of {bytes} bytes at {address:#x} does not lie in memory of the device"
-        )))
+/// Checks that bytes lie in an allocation, if they are to be or look so.
+pub(crate) fn check_side(
+    what: &str,
+    place: Place,
+    (address, bytes): (u64, u64),
+    has: impl Fn(u64, u64) -> bool,
+) -> Outcome {
+    let may_be_own = place == Place::Any && !is_device_address(address);
+    if may_be_own || has(address, bytes) {
+        return Ok(());
     }
+    Err(report::refused(&format!(
+        "{what} of {bytes} bytes at {address:#x} does not lie in memory of the device"
+    )))
 }
 
 /// Checks that bytes which are not of the device are of the program.

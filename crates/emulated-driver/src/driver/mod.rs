@@ -4,7 +4,7 @@
 
 pub(crate) mod between;
 pub(crate) mod context;
-mod copy;
+pub(crate) mod copy;
 mod explain;
 mod graph;
 pub(crate) mod late;
