@@ -21,7 +21,7 @@ enum Returns {
 fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
     with(|driver| {
         driver.live_context()?;
-        let has = |address, bytes| driver.has(address, bytes);
+        let has = |address, bytes| driver.will_have(address, bytes);
         match &work {
             Work::Copy(copy) => copy.check(has),
             Work::Fill(fill) => {

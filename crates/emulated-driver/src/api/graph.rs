@@ -10,9 +10,21 @@ use crate::driver::context::current;
 use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::copy::Fill;
-use crate::objects::graph::{Graph, Node};
+use crate::objects::graph::{ExecutableGraph, Graph, Node};
 use crate::objects::launch::Shape;
 use crate::objects::work::{HostFunction, Work};
+
+/// Handles that a program gives.
+///
+/// # Safety
+///
+/// There are `count` of them.
+pub(crate) unsafe fn handles(from: *const Handle, count: usize) -> Outcome<Vec<Handle>> {
+    // SAFETY: the caller promises it.
+    (0..count)
+        .map(|index| unsafe { get(from.add(index)) })
+        .collect()
+}
 
 /// Adds a node behind the given ones.
 ///
@@ -27,18 +39,29 @@ unsafe fn add(
     work: Work,
 ) -> Outcome {
     // SAFETY: the caller promises it.
-    let behind: Outcome<Vec<Handle>> = (0..count)
-        .map(|index| unsafe { get(behind.add(index)) })
-        .collect();
-    let behind = behind?;
+    let behind = unsafe { handles(behind, count) }?;
     let node = with(|driver| driver.add_node(graph, work, behind))?;
     // SAFETY: the caller promises that it may be written.
     unsafe { put(to, node) }
 }
 
-fn instantiate(graph: Handle) -> Outcome<Handle> {
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+const AUTO_FREE_ON_LAUNCH: u64 = 1;
+
+fn instantiate(graph: Handle, flags: u64) -> Outcome<Handle> {
     with(|driver| {
-        let executable = driver.graph(graph)?.executable()?;
+        let (nodes, work) = driver.graph(graph)?.to_launch()?;
+        let mut others = driver.executable_graphs.values();
+        // Its memory has one address, for one launch at a time.
+        if driver.graphs[&graph].has_memory() && others.any(|other| other.graph == graph) {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        let executable = ExecutableGraph {
+            graph,
+            frees_on_launch: flags & AUTO_FREE_ON_LAUNCH != 0,
+            nodes,
+            work: Arc::new(work),
+        };
         let handle = driver.new_handle();
         driver.executable_graphs.insert(handle, executable);
         Ok(handle)
@@ -139,21 +162,66 @@ fn replace(executable: Handle, node: Handle, work: Work) -> Outcome {
     })
 }
 
-/// Takes the work of another graph of the same kinds of nodes.
-fn update(executable: Handle, graph: Handle) -> Outcome<bool> {
+/// Nodes of memory cannot be updated; a graph has other nodes.
+const UPDATE_ERROR: c_int = 1;
+const TOPOLOGY_CHANGED: c_int = 2;
+
+/// The result of a call that updates, by what came of it.
+fn updated(result: c_int) -> Outcome {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Code::GRAPH_EXEC_UPDATE_FAILURE)
+    }
+}
+
+/// Takes the work of another graph of the same kinds of nodes. Gives a `CUgraphExecUpdateResult`.
+fn update(executable: Handle, graph: Handle) -> Outcome<c_int> {
     with(|driver| {
-        let new = driver.graph(graph)?.executable()?;
+        let (_, new) = driver.graph(graph)?.to_launch()?;
         let known = driver
             .executable_graphs
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
         let kinds = |work: &[Work]| work.iter().map(Work::node_type).collect::<Vec<_>>();
-        let is_same = kinds(&known.work.work) == kinds(&new.work.work);
-        if is_same {
-            known.work = new.work;
+        if kinds(&known.work.work) != kinds(&new.work) {
+            return Ok(TOPOLOGY_CHANGED);
         }
-        Ok(is_same)
+        if !known.work.makes().eq(new.makes()) || !known.work.frees().eq(new.frees()) {
+            return Ok(UPDATE_ERROR);
+        }
+        known.work = Arc::new(new);
+        Ok(0)
     })
+}
+
+fn launch(executable: Handle, stream: Handle) -> Outcome {
+    let (work, frees_on_launch) = with(|driver| {
+        let graph = { driver.executable_graphs.get(&executable) }.ok_or(Code::INVALID_HANDLE)?;
+        Ok((Arc::clone(&graph.work), graph.frees_on_launch))
+    })?;
+    let has_memory = work.makes().chain(work.frees()).next().is_some();
+    if has_memory {
+        queue::run_until(|driver| !driver.is_yet_to_free(&work))?;
+    }
+    let work = with(|driver| {
+        let key = driver.stream(stream)?;
+        if driver.capture_of(key).is_none() {
+            let left = driver.memory_is_launched(&work, frees_on_launch)?;
+            let launched = driver.launched(&work)?;
+            return Ok(if left.is_empty() {
+                launched
+            } else {
+                Arc::new(launched.freeing(&left))
+            });
+        }
+        if has_memory {
+            driver.refuse_while_recording(key)?;
+        }
+        // In a stream that records it is a node of another graph, and launched with that.
+        Ok(work)
+    })?;
+    queue::submit(stream, Work::All(work))
 }
 
 fn nodes(graph: Handle, only_roots: bool) -> Outcome<Vec<Handle>> {
@@ -255,7 +323,7 @@ driver_api! {
     fn cuGraphDestroy(graph: Handle) { with(|driver| driver.graphs.remove(&graph).map(|_| ()).ok_or(Code::INVALID_HANDLE)) }
     fn cuGraphClone(to: *mut Handle, graph: Handle) {
         put(to, with(|driver| {
-            let copy = driver.graph(graph)?.clone();
+            let copy = driver.graph_without_memory(graph)?.clone();
             let handle = driver.new_handle();
             driver.graphs.insert(handle, copy);
             Ok(handle)
@@ -292,12 +360,15 @@ driver_api! {
     fn cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::RecordInGraph(event)) }
     fn cuGraphExecEventWaitNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::WaitInGraph(event)) }
     fn cuGraphAddChildGraphNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, child: Handle) {
-        let child = with(|driver| driver.graph(child)?.executable())?;
-        add(to, graph, behind, count, Work::All(child.work))
+        let (_, child) = with(|driver| driver.graph_without_memory(child)?.to_launch())?;
+        add(to, graph, behind, count, Work::All(Arc::new(child)))
     }
     fn cuGraphDestroyNode(node: Handle) {
         with(|driver| {
             let graph = driver.graph_of(node)?;
+            if graph.has_memory() {
+                return Err(Code::NOT_SUPPORTED);
+            }
             graph.nodes.retain(|known| known.handle != node);
             for known in &mut graph.nodes {
                 known.behind.retain(|from| *from != node);
@@ -318,10 +389,13 @@ driver_api! {
     fn cuGraphNodeGetType(node: Handle, to: *mut c_int) {
         put(to, with(|driver| Ok(driver.graph_of(node)?.node(node).map_or(5, |node| node.work.node_type())))?)
     }
-    fn cuGraphInstantiate(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
-    fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
-    fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, _flags: u64) { put(to, instantiate(graph)?) }
-    fn cuGraphInstantiateWithParams(to: *mut Handle, graph: Handle, _params: *mut c_void) { put(to, instantiate(graph)?) }
+    fn cuGraphInstantiate(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph, 0)?) }
+    fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph, 0)?) }
+    fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: u64) { put(to, instantiate(graph, flags)?) }
+    fn cuGraphInstantiateWithParams(to: *mut Handle, graph: Handle, params: *mut u64) {
+        // The flags come first.
+        put(to, instantiate(graph, get(params)?)?)
+    }
     fn cuGraphExecDestroy(executable: Handle) {
         with(|driver| driver.executable_graphs.remove(&executable).map(|_| ()).ok_or(Code::INVALID_HANDLE))
     }
@@ -329,17 +403,7 @@ driver_api! {
         with(|driver| driver.executable_graphs.get(&executable).map(|_| ()).ok_or(Code::INVALID_HANDLE))
     }
     fn cuGraphLaunch(executable: Handle, stream: Handle) {
-        let work = with(|driver| {
-            let graph = driver.executable_graphs.get(&executable).ok_or(Code::INVALID_HANDLE)?;
-            let work = Arc::clone(&graph.work);
-            let key = driver.stream(stream)?;
-            // In a stream that records it is a node of another graph, and launched with that.
-            if driver.capture_of(key).is_some() {
-                return Ok(work);
-            }
-            driver.launched(&work)
-        })?;
-        queue::submit(stream, Work::All(work))
+        launch(executable, stream)
     }
     fn cuGraphExecKernelNodeSetParams(executable: Handle, node: Handle, given: *const KernelNode) { replace(executable, node, kernel_work(given, false)?) }
     fn cuGraphExecKernelNodeSetParams_v2(executable: Handle, node: Handle, given: *const KernelNode) { replace(executable, node, kernel_work(given, true)?) }
@@ -351,15 +415,15 @@ driver_api! {
     }
     fn cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, call: *const CallNode) { replace(executable, node, get(call)?.work()?) }
     fn cuGraphExecUpdate(executable: Handle, graph: Handle, error: *mut Handle, result: *mut c_int) {
-        let is_same = update(executable, graph)?;
+        let came = update(executable, graph)?;
         put_if_wanted(error, 0);
-        put_if_wanted(result, if is_same { 0 } else { 2 });
-        if is_same { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE) }
+        put_if_wanted(result, came);
+        updated(came)
     }
     fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, info: *mut [usize; 3]) {
-        let is_same = update(executable, graph)?;
-        put_if_wanted(info, [if is_same { 0 } else { 2 }, 0, 0]);
-        if is_same { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE) }
+        let came = update(executable, graph)?;
+        put_if_wanted(info, [came as usize, 0, 0]);
+        updated(came)
     }
     fn cuGraphDebugDotPrint(graph: Handle, path: *const c_char, _flags: c_uint) {
         let edges: Vec<(Handle, Handle)> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;

@@ -43,6 +43,7 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
     let _ = queue::finish_context(context);
     with(|driver| {
         if driver.free(address) {
+            driver.is_freed_by_call(address);
             Ok(())
         } else {
             Err(Code::INVALID_VALUE)

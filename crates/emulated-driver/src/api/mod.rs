@@ -8,6 +8,7 @@ mod copy;
 mod device;
 mod event;
 mod graph;
+mod graph_memory;
 mod handshake;
 mod jit_log;
 mod launch;

@@ -6,8 +6,11 @@ use crate::call::{get, put};
 use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
-use crate::objects::memory::Kind;
 use crate::objects::work::Work;
+
+/// A device as a place, and what it may do.
+const DEVICE: c_int = 1;
+const READ_AND_WRITE: c_int = 3;
 
 fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> {
     with_context(|driver, context| {
@@ -17,13 +20,45 @@ fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> 
             Some(pool) => driver.pool(pool).map(|_| pool)?,
             None => driver.default_pool(device)?,
         };
-        let address = driver.allocate(context, bytes, Some(pool))?;
-        // In a graph it is a node of that.
-        if driver.valid_capture_of(key)?.is_none() {
+        let Some((_, capture)) = driver.valid_capture_of(key)? else {
+            let address = driver.allocate(context, bytes, Some(pool))?;
             driver.stream_makes(key, address, bytes as u64);
+            return Ok(address);
+        };
+        // It is a node of the graph. A GPU's driver adds none for nothing.
+        if bytes == 0 {
+            return Ok(0);
         }
+        let place = (capture.graph, capture.behind(key));
+        let allowed = driver.pool(pool)?.allowed.iter();
+        let access = allowed
+            .map(|other| [DEVICE, *other, READ_AND_WRITE])
+            .collect();
+        let (node, address) = driver.add_allocation(place, bytes, device, access)?;
+        driver.follow(key, node);
         Ok(address)
     })
+}
+
+fn free(address: u64, stream: Handle) -> Outcome {
+    let is_node = with(|driver| {
+        let key = driver.stream(stream)?;
+        if let Some((_, capture)) = driver.valid_capture_of(key)? {
+            let place = (capture.graph, capture.behind(key));
+            let node = driver.add_free(place, address)?;
+            driver.follow(key, node);
+            return Ok(true);
+        }
+        if driver.is_freed_by_call(address) {
+            return Ok(false);
+        }
+        driver.note_second_free(address);
+        Err(Code::INVALID_VALUE)
+    })?;
+    if is_node {
+        return Ok(());
+    }
+    queue::submit(stream, Work::Free(address))
 }
 
 /// Attributes that are 64 bits wide: the threshold of release, and bytes that are held and used.
@@ -37,14 +72,7 @@ driver_api! {
         put(to, allocate(bytes, Some(pool), stream)?)
     }
     fn cuMemFreeAsync(address: u64, stream: Handle) {
-        with(|driver| {
-            if driver.allocations.get(&address).is_some_and(|known| known.kind == Kind::Device) {
-                return Ok(());
-            }
-            driver.note_second_free(address);
-            Err(Code::INVALID_VALUE)
-        })?;
-        queue::submit(stream, Work::Free(address))
+        free(address, stream)
     }
     fn cuDeviceGetDefaultMemPool(to: *mut Handle, device: c_int) { put(to, with(|driver| driver.default_pool(device))?) }
     fn cuDeviceGetMemPool(to: *mut Handle, device: c_int) {

@@ -143,6 +143,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
             api::device::FUNCTIONS,
             api::event::FUNCTIONS,
             api::graph::FUNCTIONS,
+            api::graph_memory::FUNCTIONS,
             api::launch::FUNCTIONS,
             api::link::FUNCTIONS,
             api::memory::FUNCTIONS,

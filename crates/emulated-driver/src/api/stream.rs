@@ -49,7 +49,7 @@ fn destroy(stream: Handle) -> Outcome {
 /// Checks that a word which a stream waits for or writes is one that kernels may access.
 fn check_word(address: u64, bytes: u32) -> Outcome {
     with(|driver| {
-        let has = |from, count| driver.has(from, count);
+        let has = |from, count| driver.will_have(from, count);
         check_side(
             "a stream's word",
             Place::Device,

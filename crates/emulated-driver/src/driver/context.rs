@@ -90,6 +90,8 @@ impl Driver {
         for address in of_context {
             self.free(address);
         }
+        self.graph_memory
+            .retain(|_, known| known.context != context);
         self.streams.retain(|_, stream| stream.context != context);
         self.queues.forget(context);
         // Nothing of it is under way any more.

@@ -19,6 +19,15 @@ impl Driver {
         self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
     }
 
+    /// A graph, to be part of another: one with memory cannot be.
+    pub(crate) fn graph_without_memory(&mut self, graph: Handle) -> Outcome<&mut Graph> {
+        let graph = self.graph(graph)?;
+        if graph.has_memory() {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        Ok(graph)
+    }
+
     /// Adds a node.
     pub(crate) fn add_node(
         &mut self,
@@ -80,16 +89,20 @@ impl Driver {
         if key.stream == LEGACY {
             return self.refuse_legacy(key).map(|()| false);
         }
-        let Some((id, capture)) = self.valid_capture_of(key)? else {
+        let Some((_, capture)) = self.valid_capture_of(key)? else {
             return Ok(false);
         };
-        let graph = capture.graph;
-        let dependencies = capture.streams.get(&key).cloned().unwrap_or_default();
-        let node = self.add_node(graph, work.clone(), dependencies)?;
-        if let Some(current) = self.captures.get_mut(&id) {
-            current.streams.insert(key, vec![node]);
-        }
+        let (graph, behind) = (capture.graph, capture.behind(key));
+        let node = self.add_node(graph, work.clone(), behind)?;
+        self.follow(key, node);
         Ok(true)
+    }
+
+    /// Lets the next work that a stream records follow this node alone.
+    pub(crate) fn follow(&mut self, key: StreamKey, node: Handle) {
+        if let Some((_, capture)) = self.capture_of(key) {
+            capture.streams.insert(key, vec![node]);
+        }
     }
 
     /// The legacy stream waits for all blocking streams, so that it can do nothing while one of
@@ -127,7 +140,7 @@ impl Driver {
         let Some((id, capture)) = self.valid_capture_of(key)? else {
             return Ok(false);
         };
-        let nodes = capture.streams.get(&key).cloned().unwrap_or_default();
+        let nodes = capture.behind(key);
         self.event(event)?.captured = Some((id, nodes));
         Ok(true)
     }
@@ -238,7 +251,7 @@ impl Driver {
             return Err(Code::STREAM_CAPTURE_UNMATCHED);
         }
         let ended = self.captures.remove(&id).ok_or(Code::UNKNOWN)?;
-        let last = ended.streams.get(&key).cloned().unwrap_or_default();
+        let last = ended.behind(key);
         let graph = self.graphs.get(&ended.graph).ok_or(Code::INVALID_HANDLE)?;
         let error = match (ended.is_invalid, graph.are_all_before(&last)) {
             (true, _) => Code::STREAM_CAPTURE_INVALIDATED,
@@ -259,8 +272,7 @@ impl Driver {
             None => (0, 0, 0, Vec::new()),
             Some((id, capture)) => {
                 let status = if capture.is_invalid { 2 } else { 1 };
-                let behind = capture.streams.get(&key).cloned().unwrap_or_default();
-                (status, id, capture.graph, behind)
+                (status, id, capture.graph, capture.behind(key))
             }
         })
     }

@@ -129,8 +129,12 @@ impl Driver {
         self.between.forget(address..address + allocation.bytes);
         match allocation.kind {
             Kind::Device => {
+                let is_of_graph = self.graph_memory.contains_key(&address);
                 if let Ok(device) = self.device(allocation.device) {
                     device.used_bytes -= allocation.bytes;
+                    if is_of_graph {
+                        device.of_graphs.remove(allocation.bytes);
+                    }
                 }
             }
             Kind::Managed | Kind::Host => unmap(address, allocation.bytes as usize),

@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod copy;
 mod explain;
 mod graph;
+mod graph_memory;
 pub(crate) mod late;
 mod launch;
 mod leaks;
@@ -29,6 +30,7 @@ use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::context::{Context, Device};
 use crate::objects::graph::{Capture, ExecutableGraph, Graph};
+use crate::objects::graph_memory::GraphMemory;
 use crate::objects::late::Late;
 use crate::objects::memory::{Allocation, Array, Pool};
 use crate::objects::module::{Function, Library, Module};
@@ -58,6 +60,8 @@ pub(crate) struct Driver {
     pub(crate) graphs: HashMap<Handle, Graph>,
     pub(crate) executable_graphs: HashMap<Handle, ExecutableGraph>,
     pub(crate) captures: HashMap<u64, Capture>,
+    /// Memory of graphs, by address.
+    pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
     pub(crate) user_objects: HashMap<Handle, UserObject>,
     pub(crate) pools: HashMap<Handle, Pool>,
     pub(crate) arrays: HashMap<Handle, Array>,
@@ -161,6 +165,7 @@ impl Driver {
             graphs: HashMap::new(),
             executable_graphs: HashMap::new(),
             captures: HashMap::new(),
+            graph_memory: BTreeMap::new(),
             user_objects: HashMap::new(),
             pools: HashMap::new(),
             arrays: HashMap::new(),

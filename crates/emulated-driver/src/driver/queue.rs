@@ -318,6 +318,7 @@ impl Driver {
                 // SAFETY: the value is ours, and the program keeps the word.
                 unsafe { copy.execute(self) }
             }
+            Work::Make(address) => self.make(*address),
             Work::Free(address) => {
                 if self.free(*address) {
                     Ok(())
@@ -340,7 +341,10 @@ impl Driver {
     fn fail(&mut self, context: Handle, code: Code) {
         if !matches!(
             code,
-            Code::NOT_SUPPORTED | Code::INVALID_VALUE | Code::LAUNCH_OUT_OF_RESOURCES
+            Code::NOT_SUPPORTED
+                | Code::INVALID_VALUE
+                | Code::LAUNCH_OUT_OF_RESOURCES
+                | Code::OUT_OF_MEMORY
         ) {
             if let Some(context) = self.contexts.get_mut(&context) {
                 context.fault.get_or_insert(code);

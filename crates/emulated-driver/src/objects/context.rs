@@ -6,6 +6,7 @@ use std::ffi::{c_uint, c_void};
 use ptx_emu::DeviceLimits;
 
 use super::Handle;
+use super::graph_memory::Share;
 use crate::code::{Code, Outcome};
 
 /// A device.
@@ -24,6 +25,8 @@ pub(crate) struct Device {
     pub(crate) default_pool: Option<Handle>,
     /// Bytes of memory in use.
     pub(crate) used_bytes: u64,
+    /// What graphs have of it.
+    pub(crate) of_graphs: Share,
 }
 
 /// A context.

@@ -34,6 +34,10 @@ pub(crate) struct Node {
 /// graph's.
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph {
+    /// What it was made of.
+    pub(crate) graph: Handle,
+    /// A launch frees first what an earlier one has allocated, and nothing has freed.
+    pub(crate) frees_on_launch: bool,
     pub(crate) nodes: Vec<Handle>,
     pub(crate) work: Arc<GraphWork>,
 }
@@ -53,9 +57,54 @@ pub(crate) struct GraphWork {
     pub(crate) objects: Vec<Arc<Destructor>>,
 }
 
+impl GraphWork {
+    /// The memory that its nodes allocate.
+    pub(crate) fn makes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.work.iter().filter_map(|work| match work {
+            Work::Make(address) => Some(*address),
+            _ => None,
+        })
+    }
+
+    /// This work, behind the free of memory that it allocates.
+    pub(crate) fn freeing(&self, memory: &[u64]) -> GraphWork {
+        let count = memory.len();
+        let mut all = GraphWork {
+            work: memory.iter().map(|address| Work::Free(*address)).collect(),
+            behind: vec![Vec::new(); count],
+            sites: vec![None; count],
+            ..self.clone()
+        };
+        for (work, behind) in self.work.iter().zip(&self.behind) {
+            let mut behind: Vec<usize> = behind.iter().map(|before| before + count).collect();
+            if let Work::Make(address) = work {
+                behind.extend(memory.iter().position(|freed| freed == address));
+            }
+            all.work.push(work.clone());
+            all.behind.push(behind);
+        }
+        all.sites.extend(self.sites.iter().cloned());
+        all
+    }
+
+    /// The memory that its nodes free.
+    pub(crate) fn frees(&self) -> impl Iterator<Item = u64> + '_ {
+        self.work.iter().filter_map(|work| match work {
+            Work::Free(address) => Some(*address),
+            _ => None,
+        })
+    }
+}
+
 static IDS: AtomicU64 = AtomicU64::new(0);
 
 impl Graph {
+    /// Whether it allocates or frees memory. Such a graph cannot be copied, or lose a node.
+    pub(crate) fn has_memory(&self) -> bool {
+        let mut work = self.nodes.iter().map(|node| &node.work);
+        work.any(|work| matches!(work, Work::Make(_) | Work::Free(_)))
+    }
+
     /// Whether every node stands before one of these, or is one.
     pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
         let mut found: HashSet<Handle> = last.iter().copied().collect();
@@ -99,7 +148,8 @@ impl Graph {
         Ok(ordered)
     }
 
-    pub(crate) fn executable(&self) -> Outcome<ExecutableGraph> {
+    /// The work of a launch.
+    pub(crate) fn to_launch(&self) -> Outcome<(Vec<Handle>, GraphWork)> {
         let ordered = self.ordered()?;
         let places: HashMap<Handle, usize> = (0..)
             .zip(&ordered)
@@ -110,16 +160,14 @@ impl Graph {
             known.copied().collect()
         };
         let kept = self.objects.iter();
-        Ok(ExecutableGraph {
-            nodes: ordered.iter().map(|node| node.handle).collect(),
-            work: Arc::new(GraphWork {
-                id: IDS.fetch_add(1, Relaxed),
-                work: ordered.iter().map(|node| node.work.clone()).collect(),
-                behind: ordered.iter().map(|node| indices(node)).collect(),
-                sites: ordered.iter().map(|node| node.site.clone()).collect(),
-                objects: kept.map(|kept| Arc::clone(&kept.destructor)).collect(),
-            }),
-        })
+        let work = GraphWork {
+            id: IDS.fetch_add(1, Relaxed),
+            work: ordered.iter().map(|node| node.work.clone()).collect(),
+            behind: ordered.iter().map(|node| indices(node)).collect(),
+            sites: ordered.iter().map(|node| node.site.clone()).collect(),
+            objects: kept.map(|kept| Arc::clone(&kept.destructor)).collect(),
+        };
+        Ok((ordered.iter().map(|node| node.handle).collect(), work))
     }
 }
 
@@ -135,6 +183,7 @@ impl Work {
             Work::Nothing => 5,
             Work::Wait(..) | Work::WaitInGraph(_) => 6,
             Work::Record(..) | Work::RecordInGraph(_) => 7,
+            Work::Make(_) => 10,
             Work::Free(_) => 11,
             Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
         }
@@ -149,4 +198,11 @@ pub(crate) struct Capture {
     /// The nodes that the next work of each stream that takes part follows.
     pub(crate) streams: HashMap<StreamKey, Vec<Handle>>,
     pub(crate) is_invalid: bool,
+}
+
+impl Capture {
+    /// The nodes that the next work of a stream follows.
+    pub(crate) fn behind(&self, key: StreamKey) -> Vec<Handle> {
+        self.streams.get(&key).cloned().unwrap_or_default()
+    }
 }

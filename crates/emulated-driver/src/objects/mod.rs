@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod graph;
+pub(crate) mod graph_memory;
 pub(crate) mod late;
 pub(crate) mod launch;
 pub(crate) mod memory;

@@ -77,6 +77,8 @@ pub(crate) enum Work {
         value: u64,
         bytes: u32,
     },
+    /// What an allocation node of a graph does, for the memory at an address.
+    Make(u64),
     Free(u64),
     /// The work of a graph.
     All(Arc<GraphWork>),

@@ -38,6 +38,7 @@ impl Driver {
             Some(Kind::Device | Kind::Variable) => MemoryOf::Device,
             Some(Kind::Managed) => MemoryOf::Managed,
             Some(Kind::Host | Kind::Registered) => MemoryOf::Pinned,
+            None if self.of_graph(address).is_some() => MemoryOf::Device,
             None => MemoryOf::Pageable,
         }
     }

@@ -393,6 +393,7 @@ impl Driver {
             Work::Launch(launch) => What::Launch(Arc::clone(launch)),
             Work::Copy(_) | Work::Staged(..) => What::Copy,
             Work::Fill(_) => What::Fill,
+            Work::Make(_) => What::Make,
             Work::Free(_) => What::Free,
             Work::WaitValue { address, bytes, .. } => {
                 let word = *address..address + u64::from(*bytes);
@@ -415,6 +416,13 @@ impl Driver {
             node,
         };
         let stamp = self.between.commands.begin(chain, &sent.knew, label);
+        if let Work::Make(address) = item.work
+            && let Some(made) = self.graph_memory.get(&address)
+        {
+            self.between
+                .commands
+                .make(stamp, address..address + made.bytes);
+        }
         if let Work::Free(address) = item.work
             && let Some(allocation) = self.allocations.get(&address)
         {
