@@ -19,7 +19,7 @@ struct KernelNode {
     context: Handle,
 }
 
-fn graph() -> Handle {
+pub fn graph() -> Handle {
     let mut graph = 0;
     assert_eq!(
         cu!(cuGraphCreate(&mut graph => *mut Handle, 0 => c_uint)),
@@ -29,7 +29,13 @@ fn graph() -> Handle {
 }
 
 /// Adds a kernel of 32 threads behind nodes.
-fn add(p: &Program, graph: Handle, behind: &[Handle], kernel: &str, pointers: &[u64]) -> Handle {
+pub fn add(
+    p: &Program,
+    graph: Handle,
+    behind: &[Handle],
+    kernel: &str,
+    pointers: &[u64],
+) -> Handle {
     let parameters: Vec<*const c_void> = pointers.iter().map(arg).collect();
     let node = KernelNode {
         function: function(p.kernels, kernel),
@@ -47,7 +53,7 @@ fn add(p: &Program, graph: Handle, behind: &[Handle], kernel: &str, pointers: &[
     added
 }
 
-fn executable(graph: Handle) -> Handle {
+pub fn executable(graph: Handle) -> Handle {
     let mut executable = 0;
     let made =
         cu!(cuGraphInstantiateWithFlags(&mut executable => *mut Handle, graph => Handle, 0 => u64));
@@ -55,7 +61,7 @@ fn executable(graph: Handle) -> Handle {
     executable
 }
 
-fn run(executable: Handle, stream: Handle) {
+pub fn run(executable: Handle, stream: Handle) {
     assert_eq!(
         cu!(cuGraphLaunch(executable => Handle, stream => Handle)),
         0

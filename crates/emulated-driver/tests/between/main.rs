@@ -9,6 +9,7 @@ mod common;
 #[macro_use]
 mod told;
 mod accesses;
+mod graph_memory;
 mod graphs;
 mod host;
 mod lifetimes;
