@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::caller;
 use crate::code::{self, Code, Outcome};
 use crate::driver::late::Inside;
-use crate::driver::with;
+use crate::driver::{unsafe_calls, with};
 use crate::guard;
 use crate::objects::Handle;
 use crate::report;
@@ -71,6 +71,7 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
                     Ok(())
                 })?;
             }
+            unsafe_calls::check(name)?;
             let _inside = Settings::get().late.map(|_| Inside::enter(name));
             body()
         })),

@@ -11,9 +11,13 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::code::{Code, Outcome};
 use crate::report;
+
+/// How long a call waits for a function of the program to return.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Functions for everyone: they need nothing of the driver's state.
 const FOR_EVERYONE: [&str; 6] = [

@@ -80,8 +80,8 @@ fn allocates(graph: Handle, bytes: usize) -> ([Handle; 2], u64) {
     assert_ne!(given.address, 0);
     let fill = [given.address, 0, 7 | 1 << 32, bytes as u64, 1];
     let mut filled = 0;
-    let added = cu!(cuGraphAddMemsetNode(&mut filled => *mut Handle, graph => Handle, &node => *const Handle, 1 => usize, fill.as_ptr() => *const u64, 0 => Handle));
-    assert_eq!(added, 0);
+    let memset = cu!(cuGraphAddMemsetNode(&mut filled => *mut Handle, graph => Handle, &node => *const Handle, 1 => usize, fill.as_ptr() => *const u64, 0 => Handle));
+    assert_eq!(memset, 0);
     ([node, filled], given.address)
 }
 
@@ -141,7 +141,7 @@ fn memory_is_there_from_the_launch_to_the_free_at_one_address() {
     let (graph, stream) = (graph(), stream());
     let (_, address) = allocates(graph, 4096);
     let (mut kind, mut start, mut bytes) = (0u32, 0u64, 0usize);
-    let range = |start: &mut u64, bytes: &mut usize| cu!(cuMemGetAddressRange_v2(start => *mut u64, bytes => *mut usize, address => u64));
+    let range = |from: &mut u64, size: &mut usize| cu!(cuMemGetAddressRange_v2(from => *mut u64, size => *mut usize, address => u64));
     // Before the launch no function knows it.
     assert_eq!(
         cu!(cuPointerGetAttribute(&mut kind => *mut u32, 2 => c_int, address => u64)),
@@ -209,7 +209,7 @@ fn a_graph_with_memory_is_one_of_its_kind() {
     let ([..], theirs) = allocates(other, 64);
     assert_ne!(theirs, address);
     let mut info = [0usize; 3];
-    let update = |graph: Handle, info: &mut [usize; 3]| cu!(cuGraphExecUpdate_v2(executable => Handle, graph => Handle, info => *mut [usize; 3]));
+    let update = |new: Handle, came: &mut [usize; 3]| cu!(cuGraphExecUpdate_v2(executable => Handle, new => Handle, came => *mut [usize; 3]));
     assert_eq!(update(other, &mut info), UPDATE_FAILURE);
     assert_eq!(info[0] as c_int, 1);
     assert_eq!(update(graph, &mut info), 0);
@@ -218,7 +218,7 @@ fn a_graph_with_memory_is_one_of_its_kind() {
 #[test]
 fn a_node_frees_what_a_node_has_allocated() {
     context();
-    let (graph, other, third, stream) = (graph(), crate::graph(), crate::graph(), stream());
+    let (graph, other, stream) = (graph(), crate::graph(), stream());
     let ([allocation, filled], address) = allocates(graph, 64);
     let ours = allocate(64);
     for wrong in [address + 16, 0, ours] {
@@ -265,9 +265,12 @@ fn a_node_frees_what_a_node_has_allocated() {
     }
     assert_eq!(free_in_order(address, stream), INVALID_VALUE);
     assert_eq!(byte(address), Err(INVALID_VALUE));
+}
 
-    // Of another graph, one after the other.
-    let graph = crate::graph();
+#[test]
+fn graphs_free_what_another_has_allocated_one_after_the_other() {
+    context();
+    let (graph, other, third, stream) = (graph(), crate::graph(), crate::graph(), stream());
     let ([_, filled], address) = allocates(graph, 64);
     assert_eq!(frees(other, &[], address).0, 0);
     assert_eq!(frees(third, &[], address).0, 0);
@@ -401,12 +404,11 @@ fn a_kernel_beside_the_life_of_its_memory_is_told() {
     assert_eq!(launch(race, 1, stream, &[arg(&address)]), ILLEGAL_ADDRESS);
 
     context();
-    let race = function(module(KERNELS), "race");
-    let stream = crate::stream();
+    let next = crate::stream();
     let (_, freed) = frees(graph, &[filled], address);
     let parameters = [arg(&address)];
     let node = Kernel {
-        function: race,
+        function: function(module(KERNELS), "race"),
         shape: [1, 1, 1, 1, 1, 1, 0],
         parameters: parameters.as_ptr(),
         others: [0; 3],
@@ -417,7 +419,7 @@ fn a_kernel_beside_the_life_of_its_memory_is_told() {
         0
     );
     let executable = instantiate(graph, 0).unwrap();
-    assert_eq!(run(executable, stream), ILLEGAL_ADDRESS);
+    assert_eq!(run(executable, next), ILLEGAL_ADDRESS);
 }
 
 /// The program's own context: figures are of the whole device.

@@ -2,10 +2,12 @@
 
 use std::ffi::c_int;
 
+use super::graph::handles;
 use crate::call::{get, put, put_if_wanted};
 use crate::code::{Code, Outcome};
-use crate::driver::with;
+use crate::driver::{unsafe_calls, with};
 use crate::objects::Handle;
+use crate::objects::graph::Mode;
 
 /// Where the results of `cuStreamGetCaptureInfo` go.
 struct Places {
@@ -49,10 +51,7 @@ unsafe fn set_behind(
     replaces: bool,
 ) -> Outcome {
     // SAFETY: the caller promises it.
-    let given: Outcome<Vec<Handle>> = (0..count)
-        .map(|index| unsafe { get(nodes.add(index)) })
-        .collect();
-    let given = given?;
+    let given = unsafe { handles(nodes, count) }?;
     with(|driver| {
         let key = driver.stream(stream)?;
         let (_, capture) = driver.valid_capture_of(key)?.ok_or(Code::ILLEGAL_STATE)?;
@@ -65,16 +64,22 @@ unsafe fn set_behind(
     })
 }
 
+fn begin(stream: Handle, mode: c_int) -> Outcome {
+    with(|driver| {
+        let key = driver.stream(stream)?;
+        driver.begin_capture(key, Mode::of(mode)?, None)
+    })
+}
+
 driver_api! {
-    fn cuStreamBeginCapture(stream: Handle) { with(|driver| { let key = driver.stream(stream)?; driver.begin_capture(key, None) }) }
-    fn cuStreamBeginCapture_v2(stream: Handle, _mode: c_int) { with(|driver| { let key = driver.stream(stream)?; driver.begin_capture(key, None) }) }
-    fn cuStreamBeginCaptureToGraph(stream: Handle, graph: Handle, nodes: *const Handle, _edges: *const u64, count: usize, _mode: c_int) {
-        let behind: Outcome<Vec<Handle>> = (0..count).map(|index| get(nodes.add(index))).collect();
-        let behind = behind?;
+    fn cuStreamBeginCapture(stream: Handle) { begin(stream, Mode::Global as c_int) }
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: c_int) { begin(stream, mode) }
+    fn cuStreamBeginCaptureToGraph(stream: Handle, graph: Handle, nodes: *const Handle, _edges: *const u64, count: usize, mode: c_int) {
+        let behind = handles(nodes, count)?;
         with(|driver| {
             driver.graph(graph)?;
             let key = driver.stream(stream)?;
-            driver.begin_capture(key, Some((graph, behind)))
+            driver.begin_capture(key, Mode::of(mode)?, Some((graph, behind)))
         })
     }
     fn cuStreamEndCapture(stream: Handle, to: *mut Handle) {
@@ -97,7 +102,6 @@ driver_api! {
     fn cuStreamUpdateCaptureDependencies(stream: Handle, nodes: *const Handle, count: usize, flags: u32) { set_behind(stream, nodes, count, flags == 1) }
     fn cuStreamUpdateCaptureDependencies_v2(stream: Handle, nodes: *const Handle, _edges: *const u64, count: usize, flags: u32) { set_behind(stream, nodes, count, flags == 1) }
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) {
-        thread_local! { static MODE: std::cell::Cell<c_int> = const { std::cell::Cell::new(0) }; }
-        put(mode, MODE.replace(get(mode)?))
+        put(mode, unsafe_calls::exchange_mode(Mode::of(get(mode)?)? as c_int))
     }
 }

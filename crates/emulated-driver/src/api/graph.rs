@@ -8,11 +8,11 @@ use crate::call::{get, put, put_if_wanted, put_list, text};
 use crate::code::{Code, Outcome};
 use crate::driver::context::current;
 use crate::driver::{queue, with};
-use crate::objects::Handle;
 use crate::objects::copy::Fill;
 use crate::objects::graph::{ExecutableGraph, Graph, Node};
 use crate::objects::launch::Shape;
-use crate::objects::work::{HostFunction, Work};
+use crate::objects::work::Work;
+use crate::objects::{Handle, HostFunction};
 
 /// Handles that a program gives.
 ///

@@ -32,6 +32,7 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
         return Ok(());
     }
     let context = with(|driver| {
+        driver.may_be_unsafe()?;
         let known = driver.allocations.get(&address);
         let Some(known) = known.filter(|known| kinds.contains(&known.kind)) else {
             driver.note_second_free(address);

@@ -21,6 +21,7 @@ fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> 
             None => driver.default_pool(device)?,
         };
         let Some((_, capture)) = driver.valid_capture_of(key)? else {
+            driver.may_be_unsafe()?;
             let address = driver.allocate(context, bytes, Some(pool))?;
             driver.stream_makes(key, address, bytes as u64);
             return Ok(address);
@@ -49,6 +50,7 @@ fn free(address: u64, stream: Handle) -> Outcome {
             driver.follow(key, node);
             return Ok(true);
         }
+        driver.may_be_unsafe()?;
         if driver.is_freed_by_call(address) {
             return Ok(false);
         }

@@ -7,10 +7,10 @@ use crate::call::{put, put_if_wanted};
 use crate::code::{Code, Outcome};
 use crate::driver::copy::check_side;
 use crate::driver::{queue, with, with_context};
-use crate::objects::Handle;
 use crate::objects::copy::Place;
 use crate::objects::stream::{Stream, StreamKey};
-use crate::objects::work::{Callback, Condition, HostFunction, Work};
+use crate::objects::work::{Callback, Condition, Work};
+use crate::objects::{Handle, HostFunction};
 
 fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
     with_context(|driver, context| {

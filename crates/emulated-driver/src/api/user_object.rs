@@ -5,9 +5,8 @@ use std::ffi::c_uint;
 use crate::call::put;
 use crate::code::{Code, Outcome};
 use crate::driver::{Driver, with};
-use crate::objects::Handle;
 use crate::objects::user_object::{Destructor, References, UserObject};
-use crate::objects::work::HostFunction;
+use crate::objects::{Handle, HostFunction};
 
 /// The one flag that there is: nothing waits for the destructor. It must be given.
 const NO_DESTRUCTOR_SYNC: c_uint = 1;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use super::Driver;
+use super::{Driver, unsafe_calls};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::graph::{Capture, Graph, GraphWork, Node};
+use crate::objects::graph::{Capture, Graph, GraphWork, Mode, Node};
 use crate::objects::order::Slot;
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
@@ -217,6 +217,7 @@ impl Driver {
     pub(crate) fn begin_capture(
         &mut self,
         key: StreamKey,
+        mode: Mode,
         graph: Option<(Handle, Vec<Handle>)>,
     ) -> Outcome {
         if key.stream == LEGACY {
@@ -239,7 +240,10 @@ impl Driver {
             origin: key,
             streams: HashMap::from([(key, behind)]),
             is_invalid: false,
+            mode,
+            thread: std::thread::current().id(),
         };
+        unsafe_calls::begin();
         let id = self.new_handle() as u64;
         self.captures.insert(id, capture);
         Ok(())

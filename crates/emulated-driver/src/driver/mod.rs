@@ -16,6 +16,7 @@ mod module;
 pub(crate) mod queue;
 mod replayed;
 mod texture;
+pub(crate) mod unsafe_calls;
 mod user_object;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -21,19 +21,16 @@ use std::time::{Duration, Instant};
 use super::between::Begun;
 use super::context::stack;
 use super::{Driver, is_device_address, with};
-use crate::caller;
+use crate::caller::{self, PATIENCE};
 use crate::code::{Code, Outcome};
 use crate::guard;
 use crate::host::{self, Access};
-use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::graph::GraphWork;
 use crate::objects::late::MOST;
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
-use crate::objects::work::{Callback, HostFunction, Item, NodeOf, Work};
-
-/// How long a call waits for a function of the program.
-pub(super) const PATIENCE: Duration = Duration::from_millis(200);
+use crate::objects::work::{Callback, Item, NodeOf, Work};
+use crate::objects::{Handle, HostFunction};
 
 /// How long a thread sleeps that waits for a stream which another thread lets go on.
 const POLL: Duration = Duration::from_micros(200);

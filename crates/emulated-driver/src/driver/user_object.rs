@@ -5,8 +5,7 @@
 use std::ffi::c_void;
 use std::sync::{OnceLock, mpsc};
 
-use super::queue::PATIENCE;
-use crate::caller;
+use crate::caller::{self, PATIENCE};
 use crate::objects::user_object::{Ended, take_ended};
 
 type Calls = (Vec<Ended>, mpsc::Sender<()>);

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::ThreadId;
 
 use super::Handle;
 use super::stream::StreamKey;
@@ -198,6 +199,30 @@ pub(crate) struct Capture {
     /// The nodes that the next work of each stream that takes part follows.
     pub(crate) streams: HashMap<StreamKey, Vec<Handle>>,
     pub(crate) is_invalid: bool,
+    pub(crate) mode: Mode,
+    /// The thread that has begun it.
+    pub(crate) thread: ThreadId,
+}
+
+/// `CUstreamCaptureMode`: which threads may not make unsafe calls meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// All, that which records among them.
+    Global,
+    /// The one that records.
+    ThreadLocal,
+    Relaxed,
+}
+
+impl Mode {
+    pub(crate) fn of(number: c_int) -> Outcome<Mode> {
+        match number {
+            0 => Ok(Mode::Global),
+            1 => Ok(Mode::ThreadLocal),
+            2 => Ok(Mode::Relaxed),
+            _ => Err(Code::INVALID_VALUE),
+        }
+    }
 }
 
 impl Capture {

@@ -18,3 +18,6 @@ pub(crate) mod work;
 /// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that
 /// a wrong one is an error.
 pub(crate) type Handle = usize;
+
+/// A function of the program, which a stream or the end of an object calls.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut std::ffi::c_void);

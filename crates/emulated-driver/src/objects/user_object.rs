@@ -4,8 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::Handle;
-use super::work::HostFunction;
+use super::{Handle, HostFunction};
 
 /// The function of an object and what it is called with. Dropped, it waits to be called: whoever
 /// drops it may hold the driver.

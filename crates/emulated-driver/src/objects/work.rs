@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use super::Handle;
 use super::copy::{Copy, Fill};
 use super::graph::GraphWork;
 use super::launch::Launch;
 use super::order::{Sent, Slot};
 use super::stream::StreamKey;
-
-/// A function of the program that a stream calls.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+use super::{Handle, HostFunction};
 
 /// A function that the program gave to `cuStreamAddCallback`, called with the stream and its state.
 pub(crate) type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
