@@ -9,6 +9,7 @@ use crate::code::{Code, Outcome};
 use crate::driver::with_context;
 use crate::objects::tensor_map::{Refusal, Tiled};
 use crate::report;
+use crate::settings::Settings;
 
 /// The alignment of a `CUtensorMap`, in bytes.
 const ALIGN: usize = 64;
@@ -18,6 +19,22 @@ type Words = [u64; 16];
 
 fn refused(function: &str, why: &str) -> Code {
     report::refused(&format!("{function}: {why}"))
+}
+
+/// "Tensor map objects are only supported on devices of compute capability 9.0 or higher"
+/// (`cuTensorMapEncodeTiled`). Which result that gives is not said there.
+fn check_device(function: &str) -> Outcome {
+    let (major, minor) = Settings::get().capability();
+    if major >= 9 {
+        return Ok(());
+    }
+    refused(
+        function,
+        &format!(
+            "tensor maps need a device of compute capability 9.0 or higher, and this one has {major}.{minor}"
+        ),
+    );
+    Err(Code::NOT_SUPPORTED)
 }
 
 fn check_aligned(function: &str, to: *mut Words) -> Outcome {
@@ -57,6 +74,7 @@ driver_api! {
     ) {
         const NAME: &str = "cuTensorMapEncodeTiled";
         with_context(|_, _| Ok(()))?;
+        check_device(NAME)?;
         check_aligned(NAME, to)?;
         let count = (rank as usize).min(MAX_RANK);
         let tiled = Tiled {

@@ -94,6 +94,7 @@ pub(crate) struct Decoded {
 /// Decodes an instruction.
 pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
     r.check_type()?;
+    r.check_target()?;
     let op = operation(&mut r)?;
     let Reader {
         class,

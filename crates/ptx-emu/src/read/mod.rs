@@ -3,6 +3,7 @@
 
 mod operands;
 mod reader;
+mod target;
 mod types;
 
 pub(crate) use operands::{Target, Width};
