@@ -94,6 +94,10 @@ fn a_recording_forbids_unsafe_calls_by_its_mode() {
         assert_eq!(cu!(cuStreamBeginCapture_v2(main => Handle, 1 => c_int)), 0);
         assert_eq!(cu!(cuEventRecord(done => Handle, other => Handle)), 0);
         assert_eq!(call(), UNSUPPORTED, "{name}");
+        let (mut status, mut id, mut known) = (0, 0u64, 0);
+        let asked = cu!(cuStreamGetCaptureInfo_v2(main => Handle, &mut status => *mut c_int, &mut id => *mut u64,
+            &mut known => *mut Handle, std::ptr::null_mut() => *mut Handle, std::ptr::null_mut() => *mut usize));
+        assert_eq!((asked, status, id, known), (0, 2, 0, 0), "{name}");
         let ended = cu!(cuStreamEndCapture(main => Handle, &mut graph => *mut Handle));
         assert_eq!(ended, INVALIDATED, "{name}");
     }

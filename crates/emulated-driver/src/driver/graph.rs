@@ -274,10 +274,9 @@ impl Driver {
         let key = self.stream(stream)?;
         Ok(match self.capture_of(key) {
             None => (0, 0, 0, Vec::new()),
-            Some((id, capture)) => {
-                let status = if capture.is_invalid { 2 } else { 1 };
-                (status, id, capture.graph, capture.behind(key))
-            }
+            // "Valid data" is that of a capture which is active alone.
+            Some((_, capture)) if capture.is_invalid => (2, 0, 0, Vec::new()),
+            Some((id, capture)) => (1, id, capture.graph, capture.behind(key)),
         })
     }
 }
