@@ -57,8 +57,8 @@
 //! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
 //!   not found.
-//! - Texture references, mipmaps, views of arrays, virtual memory management, and inter-process
-//!   handles are not supported.
+//! - Texture references, views of arrays, anisotropic filters, virtual memory management, and
+//!   inter-process handles are not supported.
 
 // The driver's library has another name and other conventions elsewhere, and cargo makes an empty
 // one there.

@@ -459,7 +459,7 @@ fn a_kernel_with_too_much_static_shared_memory_is_refused_when_it_is_loaded() {
 fn what_is_missing_is_a_named_error() {
     context();
     assert_eq!(
-        cu!(cuMipmappedArrayCreate(0 => usize, 0 => usize, 0 => usize)),
+        cu!(cuMipmappedArrayGetSparseProperties(0 => usize, 0 => usize)),
         801
     );
     assert_eq!(launch(0x77, 1, 0, &[]), 400);
@@ -489,4 +489,64 @@ fn functions_are_found_by_name_and_version() {
     assert_eq!((asked, status, found), (0, 0, address("cuMemAlloc_v2")));
     let unknown = cu!(cuGetProcAddress_v2(c"cuSomethingElse".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
     assert_eq!((unknown, status, found), (0, 1, std::ptr::null()));
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Debug, Default, PartialEq)]
+struct ArrayDescriptor {
+    extent: [usize; 3],
+    format: c_uint,
+    channels: c_uint,
+    flags: c_uint,
+}
+
+#[test]
+fn a_mipmap_has_levels_down_to_one_element() {
+    context();
+    let whole = ArrayDescriptor {
+        extent: [32, 8, 0],
+        format: 0x20,
+        channels: 1,
+        flags: 0,
+    };
+    let (mut mipmap, mut level) = (0, 0);
+    let made = cu!(cuMipmappedArrayCreate(&mut mipmap => *mut Handle, &whole => *const ArrayDescriptor, 99 => c_uint));
+    assert_eq!(made, 0);
+    let mut take = |number: u32| cu!(cuMipmappedArrayGetLevel(&mut level => *mut Handle, mipmap => Handle, number => c_uint));
+    assert_eq!(take(6), 1, "it has six levels");
+    assert_eq!(take(4), 0);
+    let mut found = ArrayDescriptor::default();
+    assert_eq!(
+        cu!(cuArray3DGetDescriptor_v2(&mut found => *mut ArrayDescriptor, level => Handle)),
+        0
+    );
+    assert_eq!(
+        found,
+        ArrayDescriptor {
+            extent: [2, 1, 0],
+            ..whole
+        }
+    );
+    // A texture of it; surfaces are of its levels alone.
+    let mut resource = [0u64; 18];
+    (resource[0], resource[1]) = (1, mipmap as u64);
+    let mut sampling = [0u32; 26];
+    let (mut texture, mut surface) = (0u64, 0u64);
+    let texture_of = |to: &mut u64, how: &[u32; 26]| cu!(cuTexObjectCreate(to => *mut u64, resource.as_ptr() => *const u64, how => *const [u32; 26], std::ptr::null() => *const c_void));
+    assert_eq!(texture_of(&mut texture, &sampling), 0);
+    sampling[6] = 2;
+    assert_eq!(
+        texture_of(&mut texture, &sampling),
+        1,
+        "there is no such filter of levels"
+    );
+    let surfaced =
+        cu!(cuSurfObjectCreate(&mut surface => *mut u64, resource.as_ptr() => *const u64));
+    assert_eq!(surfaced, 1);
+    assert_eq!(cu!(cuMipmappedArrayDestroy(mipmap => Handle)), 0);
+    assert_eq!(
+        cu!(cuArray3DGetDescriptor_v2(&mut found => *mut ArrayDescriptor, level => Handle)),
+        400
+    );
 }

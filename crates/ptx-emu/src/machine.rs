@@ -261,8 +261,18 @@ impl Machine {
     /// # Ok::<(), ptx_emu::OutOfMemory>(())
     /// ```
     pub fn add_texture(&mut self, image: Image, sampler: Sampler) -> u64 {
+        self.add_mipmap([image].into(), sampler)
+    }
+
+    /// Makes a texture of the levels of a mipmap, the largest first, as [`Machine::add_texture`]
+    /// does of one. Their elements are of one kind.
+    ///
+    /// # Panics
+    /// Without a level.
+    pub fn add_mipmap(&mut self, levels: Box<[Image]>, sampler: Sampler) -> u64 {
+        assert!(!levels.is_empty(), "a mipmap has a level");
         self.images.add(Object {
-            image,
+            levels,
             sampler: Some(sampler),
         })
     }
@@ -270,7 +280,7 @@ impl Machine {
     /// Makes a surface of these elements, as [`Machine::add_texture`] does a texture.
     pub fn add_surface(&mut self, image: Image) -> u64 {
         self.images.add(Object {
-            image,
+            levels: [image].into(),
             sampler: None,
         })
     }

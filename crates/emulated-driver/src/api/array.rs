@@ -1,7 +1,7 @@
 //! CUDA arrays: memory of elements in up to three dimensions, by rows.
 //!
-//! They can be made, described and copied. Kernels read them by textures and surfaces: see
-//! `texture.rs`.
+//! They can be made, described and copied, and be the levels of a mipmap. Kernels read them by
+//! textures and surfaces: see `texture.rs`.
 
 use std::ffi::c_uint;
 
@@ -103,6 +103,14 @@ driver_api! {
             Ok(())
         })
     }
+    fn cuMipmappedArrayCreate(to: *mut Handle, descriptor: *const Descriptor, levels: c_uint) {
+        let descriptor = get(descriptor)?;
+        put(to, with_context(|driver, context| driver.new_mipmap(context, descriptor, levels as usize))?)
+    }
+    fn cuMipmappedArrayGetLevel(to: *mut Handle, mipmap: Handle, level: c_uint) {
+        put(to, with(|driver| driver.mipmap(mipmap)?.get(level as usize).copied().ok_or(Code::INVALID_VALUE))?)
+    }
+    fn cuMipmappedArrayDestroy(mipmap: Handle) { with(|driver| driver.destroy_mipmap(mipmap)) }
     fn cuMemcpyHtoA(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::any(from), bytes) }
     fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::any(from), bytes) }
     fn cuMemcpyDtoA(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::device(from), bytes) }

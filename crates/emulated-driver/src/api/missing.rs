@@ -249,9 +249,6 @@ missing! {
     cuMemcpyHtoAAsync
     cuMemcpyHtoAAsync_v2
     cuMemcpyWithAttributesAsync
-    cuMipmappedArrayCreate
-    cuMipmappedArrayDestroy
-    cuMipmappedArrayGetLevel
     cuMipmappedArrayGetMemoryRequirements
     cuMipmappedArrayGetSparseProperties
     cuModuleEnumerateFunctions

@@ -220,6 +220,52 @@ impl Driver {
     }
 }
 
+/// Mipmaps.
+impl Driver {
+    /// The levels of a mipmapped array.
+    pub(crate) fn mipmap(&self, mipmap: Handle) -> Outcome<&[Handle]> {
+        let levels = self.mipmaps.get(&mipmap);
+        levels.map(|levels| &levels[..]).ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// Makes an array of levels: as many as there may be, if the program asks for more.
+    pub(crate) fn new_mipmap(
+        &mut self,
+        context: Handle,
+        descriptor: Descriptor,
+        levels: usize,
+    ) -> Outcome<Handle> {
+        let count = levels.clamp(1, descriptor.levels());
+        let mut made = Vec::with_capacity(count);
+        for level in 0..count {
+            match self.new_array(context, descriptor.level(level)) {
+                Ok(array) => made.push(array),
+                Err(code) => {
+                    self.destroy_arrays(&made);
+                    return Err(code);
+                }
+            }
+        }
+        let handle = self.new_handle();
+        self.mipmaps.insert(handle, made);
+        Ok(handle)
+    }
+
+    pub(crate) fn destroy_mipmap(&mut self, mipmap: Handle) -> Outcome {
+        let levels = self.mipmaps.remove(&mipmap).ok_or(Code::INVALID_HANDLE)?;
+        self.destroy_arrays(&levels);
+        Ok(())
+    }
+
+    fn destroy_arrays(&mut self, arrays: &[Handle]) {
+        for array in arrays {
+            if let Some(known) = self.arrays.remove(array) {
+                self.free(known.address);
+            }
+        }
+    }
+}
+
 /// Maps memory of the host at an address where it has none.
 fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
     let whole = bytes.checked_next_multiple_of(page_size())?;

@@ -66,6 +66,8 @@ pub(crate) struct Driver {
     pub(crate) user_objects: HashMap<Handle, UserObject>,
     pub(crate) pools: HashMap<Handle, Pool>,
     pub(crate) arrays: HashMap<Handle, Array>,
+    /// The levels of mipmapped arrays.
+    pub(crate) mipmaps: HashMap<Handle, Vec<Handle>>,
     /// Textures and surfaces, by their numbers in kernels.
     pub(crate) images: HashMap<u64, Made>,
     pub(crate) allocations: BTreeMap<u64, Allocation>,
@@ -170,6 +172,7 @@ impl Driver {
             user_objects: HashMap::new(),
             pools: HashMap::new(),
             arrays: HashMap::new(),
+            mipmaps: HashMap::new(),
             images: HashMap::new(),
             allocations: BTreeMap::new(),
             allocated: 0,

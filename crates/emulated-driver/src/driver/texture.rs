@@ -27,13 +27,22 @@ impl Driver {
         Ok(image)
     }
 
+    /// The levels of a texture's elements; one, if it is not of a mipmap.
+    fn levels(&self, resource: &Resource) -> Outcome<Box<[Image]>> {
+        let Some(mipmap) = resource.mipmap() else {
+            return Ok([self.elements(resource)?].into());
+        };
+        let levels = self.mipmap(mipmap)?.iter();
+        levels.map(|level| self.array(*level)?.image()).collect()
+    }
+
     pub(crate) fn new_texture(
         &mut self,
         resource: Resource,
         sampling: TextureDescriptor,
     ) -> Outcome<u64> {
-        let (image, sampler) = (self.elements(&resource)?, sampling.sampler()?);
-        let object = self.machine.add_texture(image, sampler);
+        let (levels, sampler) = (self.levels(&resource)?, sampling.sampler()?);
+        let object = self.machine.add_mipmap(levels, sampler);
         let sampling = Some(sampling);
         self.images.insert(object, Made { resource, sampling });
         Ok(object)

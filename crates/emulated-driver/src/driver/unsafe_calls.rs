@@ -17,7 +17,7 @@ use crate::objects::graph::{Capture, Mode};
 use crate::report;
 
 /// The calls, without their versions; those whose arguments matter ask [`Driver::may_be_unsafe`].
-const UNSAFE: [&str; 20] = [
+const UNSAFE: [&str; 21] = [
     "cuArray3DCreate",
     "cuArrayCreate",
     "cuCtxSetLimit",
@@ -35,6 +35,7 @@ const UNSAFE: [&str; 20] = [
     "cuMemHostUnregister",
     "cuMemPoolCreate",
     "cuMemPoolTrimTo",
+    "cuMipmappedArrayCreate",
     "cuModuleUnload",
     "cuStreamQuery",
     "cuStreamSynchronize",

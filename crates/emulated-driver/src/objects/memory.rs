@@ -88,6 +88,42 @@ fn channel_bytes(format: c_uint) -> Outcome<usize> {
     }
 }
 
+impl Descriptor {
+    /// The levels that a mipmap of this first one may have, down to a single element. Layers are
+    /// not halved.
+    pub(crate) fn levels(&self) -> usize {
+        let depth = if self.flags & (LAYERED | CUBEMAP) == 0 {
+            self.depth
+        } else {
+            0
+        };
+        let longest = self.width.max(self.height).max(depth).max(1);
+        longest.ilog2() as usize + 1
+    }
+
+    /// The descriptor of a level.
+    pub(crate) fn level(&self, level: usize) -> Descriptor {
+        let half = |extent: usize| {
+            if extent == 0 {
+                0
+            } else {
+                (extent >> level).max(1)
+            }
+        };
+        let is_flat = self.flags & (LAYERED | CUBEMAP) != 0;
+        Descriptor {
+            width: half(self.width),
+            height: half(self.height),
+            depth: if is_flat {
+                self.depth
+            } else {
+                half(self.depth)
+            },
+            ..*self
+        }
+    }
+}
+
 /// Flags of an array: it has layers; it has six faces, or six for each layer.
 pub(crate) const LAYERED: c_uint = 1;
 pub(crate) const CUBEMAP: c_uint = 4;

@@ -23,6 +23,7 @@ const _: () = assert!(size_of::<Resource>() == 144);
 
 /// The kinds of `CUresourcetype`.
 const ARRAY: c_uint = 0;
+const MIPMAP: c_uint = 1;
 const LINEAR: c_uint = 2;
 const PITCHED: c_uint = 3;
 
@@ -74,7 +75,7 @@ fn extent(of: [usize; 3]) -> Outcome<[u32; 3]> {
 
 impl Array {
     /// Its elements.
-    fn image(&self) -> Outcome<Image> {
+    pub(crate) fn image(&self) -> Outcome<Image> {
         let Descriptor {
             width,
             height,
@@ -105,6 +106,11 @@ impl Resource {
     /// The array that it names, if it names one.
     pub(crate) fn array(&self) -> Option<Handle> {
         (self.kind == ARRAY).then_some(self.words[0] as Handle)
+    }
+
+    /// The mipmapped array that it names, if it names one.
+    pub(crate) fn mipmap(&self) -> Option<Handle> {
+        (self.kind == MIPMAP).then_some(self.words[0] as Handle)
     }
 
     /// The elements that it names. `array` is that of its handle.
@@ -164,7 +170,7 @@ impl TextureDescriptor {
             _ => Err(Code::INVALID_VALUE),
         };
         let [x, y, z] = self.modes.map(mode);
-        if self.filter > 1 {
+        if self.filter > 1 || self.mipmap_filter > 1 {
             return Err(Code::INVALID_VALUE);
         }
         let has = |flag| self.flags & flag != 0;
@@ -175,6 +181,9 @@ impl TextureDescriptor {
             keeps_integers: has(Self::READ_AS_INTEGER),
             is_srgb: has(Self::SRGB),
             border: self.border,
+            is_linear_between_levels: self.mipmap_filter == 1,
+            level_bias: self.mipmap_bias,
+            levels: self.mipmap_levels,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! which there were, `sampling` says which elements a fetch reads, `element` what their bytes mean.
 
 pub(crate) mod element;
+pub(crate) mod levels;
 pub(crate) mod sampling;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,14 +144,28 @@ pub struct Sampler {
     pub is_srgb: bool,
     /// The colour outside, for [`AddressMode::Border`].
     pub border: [f32; 4],
+    /// Of mipmaps: fetches interpolate between two levels.
+    pub is_linear_between_levels: bool,
+    /// Of mipmaps: it is added to the level that a fetch names.
+    pub level_bias: f32,
+    /// Of mipmaps: the least and the greatest level of a fetch.
+    pub levels: [f32; 2],
 }
 
 /// A texture or a surface: a kernel names it by a number of 64 bits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Object {
-    pub(crate) image: Image,
+    /// The levels of a mipmap; without one, a single level.
+    pub(crate) levels: Box<[Image]>,
     /// None of a surface.
     pub(crate) sampler: Option<Sampler>,
+}
+
+impl Object {
+    /// The first level.
+    pub(crate) fn image(&self) -> &Image {
+        &self.levels[0]
+    }
 }
 
 /// All objects.

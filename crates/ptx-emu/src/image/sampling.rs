@@ -9,7 +9,7 @@
 use super::{AddressMode, Image, ImageKind, Sampler};
 
 /// Weights have 8 bits behind the point: they are multiples of one part in this number.
-const PARTS: i64 = 256;
+pub(super) const PARTS: i64 = 256;
 /// Coordinates beyond are taken for it: no image reaches as far, and it has a successor.
 const FAR: f32 = (1u64 << 40) as f32;
 
@@ -116,13 +116,16 @@ fn axis(
 }
 
 /// The weights of the corners, in parts; the bits of a corner's number are its place in x, y and z.
-/// `parts` has what the second element has in each dimension.
-fn weights(parts: &[i64]) -> Vec<i64> {
+/// `parts` has what the second element has in each dimension, and `whole` the level.
+fn weights(parts: &[i64], whole: i64) -> Vec<i64> {
     let product = |weight: i64, part: i64| (weight * part + PARTS / 2).div_euclid(PARTS);
     let mut weights = vec![0; 1 << parts.len()];
     let layers = match parts.get(2) {
-        None => vec![PARTS],
-        Some(part) => vec![PARTS - part, *part],
+        None => vec![whole],
+        Some(part) => {
+            let second = product(whole, *part);
+            vec![whole - second, second]
+        }
     };
     for (z, layer) in layers.into_iter().enumerate() {
         let second = product(layer, parts[0]);
@@ -163,13 +166,15 @@ fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
 }
 
 impl Footprint {
-    /// Of a fetch. `is_gathered`: as a linear fetch, all four elements, whatever their weights.
+    /// Of a fetch from a level that has `whole` parts of [`PARTS`]. `is_gathered`: as a linear
+    /// fetch, all four elements, whatever their weights.
     pub(crate) fn of(
         image: &Image,
         sampler: &Sampler,
         shape: Shape,
         at: &Coordinates,
         is_gathered: bool,
+        whole: i64,
     ) -> Footprint {
         let [width, height, depth] = image.extent;
         if let Some([x, y, z]) = at.integers {
@@ -186,7 +191,7 @@ impl Footprint {
                     };
                     addressed(i64::from(index), extent, mode)
                 });
-            return Footprint::single(found);
+            return Footprint::single(found, whole);
         }
         let mut applied = Sampler {
             is_linear: sampler.is_linear || is_gathered,
@@ -216,7 +221,7 @@ impl Footprint {
         let last = if is_flat { layer.min(depth - 1) } else { 0 };
         let mut taps = Vec::with_capacity(1 << dimensions);
         let parts: Vec<i64> = axes.iter().map(|axis| axis.part).collect();
-        for (corner, weight) in weights(&parts).into_iter().enumerate() {
+        for (corner, weight) in weights(&parts, whole).into_iter().enumerate() {
             let mut place = [Some(0), Some(0), Some(last)];
             for (k, axis) in axes.iter().enumerate() {
                 place[k] = axis.elements[corner >> k & 1];
@@ -231,10 +236,13 @@ impl Footprint {
         Footprint { taps }
     }
 
-    fn single(place: [Option<u32>; 3]) -> Footprint {
+    fn single(place: [Option<u32>; 3], whole: i64) -> Footprint {
         let at = whole_place(place);
         Footprint {
-            taps: vec![Tap { at, weight: 1.0 }],
+            taps: vec![Tap {
+                at,
+                weight: whole as f64 / PARTS as f64,
+            }],
         }
     }
 }
@@ -296,13 +304,16 @@ mod tests {
     /// Parts of x, y, z; the weights with which an H200 has filtered: x first, then y, then z.
     #[test]
     fn products_of_weights_have_eight_bits_too() {
-        assert_eq!(weights(&[100]), [156, 100]);
-        assert_eq!(weights(&[170, 209]), [16, 31, 70, 139]);
-        assert_eq!(weights(&[183, 12]), [70, 174, 3, 9]);
-        assert_eq!(weights(&[24, 73, 172]), [54, 6, 22, 2, 112, 11, 44, 5]);
-        assert_eq!(weights(&[6, 80, 56]), [134, 3, 61, 2, 38, 1, 17, 0]);
+        assert_eq!(weights(&[100], PARTS), [156, 100]);
+        assert_eq!(weights(&[170, 209], PARTS), [16, 31, 70, 139]);
+        assert_eq!(weights(&[183, 12], PARTS), [70, 174, 3, 9]);
+        assert_eq!(
+            weights(&[24, 73, 172], PARTS),
+            [54, 6, 22, 2, 112, 11, 44, 5]
+        );
+        assert_eq!(weights(&[6, 80, 56], PARTS), [134, 3, 61, 2, 38, 1, 17, 0]);
         for parts in [[0, 0, 0], [255, 1, 128], [128, 128, 128], [3, 250, 77]] {
-            assert_eq!(weights(&parts).iter().sum::<i64>(), PARTS);
+            assert_eq!(weights(&parts, PARTS).iter().sum::<i64>(), PARTS);
         }
     }
 

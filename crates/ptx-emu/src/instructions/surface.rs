@@ -11,9 +11,9 @@ use super::texture::{LoadElements, Named, Unset, memory_problem, object, shape};
 use crate::access::{Action, Region};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, ImageAccess, ImageProblem, Stop};
+use crate::image::Image;
 use crate::image::element::Bytes;
 use crate::image::sampling::Shape;
-use crate::image::{Image, Object};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{LANES, Registers, Slot, lanes};
 use crate::request::{Request, Span};
@@ -214,7 +214,7 @@ impl Place {
             let number = warp.registers.lane(self.object, lane);
             let coordinates = self.coordinates(&warp.registers, lane);
             let problem = match object(runner, number, false) {
-                Ok(Object { image, .. }) => match self.address(runner, image, &coordinates) {
+                Ok(object) => match self.address(runner, object.image(), &coordinates) {
                     Ok(Some(address)) => {
                         found.push((lane, address));
                         continue;

@@ -13,8 +13,8 @@ use crate::access::{Action, Region};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, ImageAccess, ImageProblem, Stop};
 use crate::image::element::{self, Bytes};
-use crate::image::sampling::{Coordinates, Footprint, Shape};
-use crate::image::{Image, Object, Sampler};
+use crate::image::sampling::{Coordinates, Footprint, Shape, Tap};
+use crate::image::{Image, Object, Sampler, levels};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{LANES, Registers, Slot, lanes};
 use crate::request::{Request, Span};
@@ -96,12 +96,18 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
         "tld4" => Some(r.need("component", &[("r", 0), ("g", 1), ("b", 2), ("a", 3)])?),
         _ => None,
     };
-    // Without mipmaps there is one level.
-    let has_level = channel.is_none() && r.has("level");
-    r.has("base");
+    let details = match channel {
+        None => r
+            .choice(&[("level", 1), ("grad", 2), ("base", 0)])
+            .unwrap_or(0),
+        Some(_) => 0,
+    };
     let shape = shape(r)?;
     if channel.is_some() && (shape.dimensions, shape.is_cube) != (2, false) {
         return Err(r.unsupported("these dimensions"));
+    }
+    if details == 2 && shape.is_cube {
+        return Err(r.unsupported("the changes of directions"));
     }
     if !r.has("v4") {
         return Err(r.missing("`.v4`"));
@@ -114,7 +120,7 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
     if !matches!(of_coordinates, ScalarType::F32 | ScalarType::S32) {
         return Err(r.unsupported_type(of_coordinates));
     }
-    r.operands(2 + usize::from(has_level))?;
+    r.operands(2 + details)?;
     let operand = r.operand()?;
     let registers = match r.vector(operand)? {
         Some(all) if all.len() == 4 => all,
@@ -129,9 +135,11 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
         types.insert(0, ScalarType::U32);
     }
     let coordinates = named.rows(r, &types)?;
-    if has_level {
-        r.src(of_coordinates)?;
-    }
+    let detail = match details {
+        0 => Detail::Base,
+        1 => Detail::Level(r.src(of_coordinates)?),
+        _ => Detail::Gradients([gradient(r, shape)?, gradient(r, shape)?]),
+    };
     r.rule = Rule::Memory(LoadsOwn::Never);
     other(Fetch {
         written: r.written().into(),
@@ -140,6 +148,7 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
         shape,
         is_integer: of_coordinates == ScalarType::S32,
         channel,
+        detail,
         elements: Elements {
             registers,
             bytes: 4,
@@ -149,6 +158,27 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
         },
         tally: r.function.tally(),
     })
+}
+
+/// The change of each coordinate: `tex.grad` has two, from a pixel to those beside and below it.
+fn gradient(r: &mut Reader, shape: Shape) -> Read<Box<[Slot]>> {
+    let operand = r.operand()?;
+    let all = r.vector(operand)?.unwrap_or_else(|| vec![operand.clone()]);
+    if all.len() < shape.dimensions {
+        return Err(r.unexpected(operand, "a change of each coordinate"));
+    }
+    let own = all[..shape.dimensions].iter();
+    own.map(|one| r.address_value(one, ScalarType::F32))
+        .collect()
+}
+
+/// What says how small a level of a mipmap a fetch reads.
+#[derive(Debug)]
+enum Detail {
+    /// The first one.
+    Base,
+    Level(Slot),
+    Gradients([Box<[Slot]>; 2]),
 }
 
 #[derive(Debug)]
@@ -163,6 +193,7 @@ struct Fetch {
     is_integer: bool,
     /// The channel of `tld4`, which gives that of four elements.
     channel: Option<usize>,
+    detail: Detail,
     elements: Elements,
     tally: u32,
 }
@@ -172,8 +203,9 @@ struct Fetch {
 struct Sampled<'l> {
     image: &'l Image,
     sampler: &'l Sampler,
-    footprint: Footprint,
-    /// The bytes of each of its elements.
+    /// Its elements, each with its level.
+    taps: Vec<(&'l Image, Tap)>,
+    /// The bytes of each.
     read: Vec<Bytes>,
 }
 
@@ -192,6 +224,25 @@ impl Fetch {
             },
             at: all.map(f32::from_bits),
             integers: self.is_integer.then(|| all.map(|one| one as i32)),
+        }
+    }
+
+    /// The level that the fetch of a lane names, if it names one.
+    fn detail(&self, registers: &Registers, lane: usize, image: &Image) -> Option<f32> {
+        let value = |slot: Slot| registers.lane(slot, lane) as u32;
+        match &self.detail {
+            Detail::Base => None,
+            Detail::Level(slot) if self.is_integer => Some(value(*slot) as i32 as f32),
+            Detail::Level(slot) => Some(f32::from_bits(value(*slot))),
+            Detail::Gradients(both) => {
+                let mut changes = [[0.0; 3]; 2];
+                for (change, slots) in changes.iter_mut().zip(both) {
+                    for (to, slot) in change.iter_mut().zip(slots) {
+                        *to = f32::from_bits(value(*slot));
+                    }
+                }
+                Some(levels::of_changes(image.extent, changes))
+            }
         }
     }
 
@@ -233,21 +284,23 @@ impl Fetch {
                     return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
                 }
             };
-            let Object {
-                image,
-                sampler: Some(sampler),
-            } = object
-            else {
+            let Some(sampler) = &object.sampler else {
                 continue;
             };
             let point = self.coordinates(registers, lane);
             let gathers = self.channel.is_some();
-            let footprint = Footprint::of(image, sampler, self.shape, &point, gathers);
+            let detail = self.detail(registers, lane, object.image());
+            let mut taps = Vec::new();
+            for (level, part) in levels::chosen(object.levels.len(), sampler, detail) {
+                let image = &object.levels[level];
+                let footprint = Footprint::of(image, sampler, self.shape, &point, gathers, part);
+                taps.extend(footprint.taps.into_iter().map(|tap| (image, tap)));
+            }
             let sampled = Sampled {
-                image,
+                image: object.image(),
                 sampler,
-                read: vec![Bytes::default(); footprint.taps.len()],
-                footprint,
+                read: vec![Bytes::default(); taps.len()],
+                taps,
             };
             all.push((lane, sampled));
         }
@@ -268,7 +321,7 @@ impl Fetch {
 impl Sampled<'_> {
     /// The channels of one of its elements, as bits.
     fn channels(&self, tap: usize) -> [u32; 4] {
-        match self.footprint.taps[tap].at {
+        match self.taps[tap].1.at {
             Some(_) if element::gives_integers(self.image, self.sampler) => {
                 element::integers(self.image, &self.read[tap])
             }
@@ -277,7 +330,7 @@ impl Sampled<'_> {
     }
 
     fn floats(&self, tap: usize) -> [f32; 4] {
-        match self.footprint.taps[tap].at {
+        match self.taps[tap].1.at {
             Some(_) => element::floats(self.image, self.sampler, &self.read[tap]),
             None if self.image.kind == crate::image::ImageKind::Linear => [0.0; 4],
             None => self.sampler.border,
@@ -286,12 +339,12 @@ impl Sampled<'_> {
 
     /// The sum of its elements by their weights; of integers, the first.
     fn filtered(&self) -> [u32; 4] {
-        let taps = &self.footprint.taps;
+        let taps = &self.taps;
         if taps.len() == 1 || element::gives_integers(self.image, self.sampler) {
             return self.channels(0);
         }
         let mut sums = [0.0; 4];
-        for (k, tap) in taps.iter().enumerate() {
+        for (k, (_, tap)) in taps.iter().enumerate() {
             for (sum, value) in sums.iter_mut().zip(self.floats(k)) {
                 *sum += tap.weight * f64::from(value);
             }
@@ -340,11 +393,13 @@ impl Execute for Fetch {
                 let mut addresses = [0; LANES];
                 let mut active = 0;
                 for (lane, one) in &all {
-                    let place = one.footprint.taps.get(tap).and_then(|tap| tap.at);
-                    let Some(place) = place.filter(|_| one.image.element_bytes() == bytes) else {
+                    let place = { one.taps.get(tap) }
+                        .and_then(|(image, tap)| Some((image, tap.at?)))
+                        .filter(|(image, _)| image.element_bytes() == bytes);
+                    let Some((image, place)) = place else {
                         continue;
                     };
-                    addresses[*lane] = one.image.element(place);
+                    addresses[*lane] = image.element(place);
                     active |= 1 << lane;
                     if let Some(problem) = memory_problem(runner, addresses[*lane], bytes) {
                         let access = self.access(&warp.registers, *lane);
@@ -538,14 +593,15 @@ impl Execute for Query {
 impl Question {
     fn answer(self, object: &Object) -> u32 {
         use crate::image::ImageKind;
-        let Image { kind, extent, .. } = object.image;
+        let Image { kind, extent, .. } = *object.image();
         let is_flat = matches!(kind, ImageKind::Layered | ImageKind::Cube);
         match self {
             Question::Extent(2) if is_flat => 1,
             Question::Extent(k) => extent[k],
             Question::Layers if kind == ImageKind::Cube => extent[2] / 6,
             Question::Layers if is_flat => extent[2],
-            Question::Layers | Question::Levels => 1,
+            Question::Layers => 1,
+            Question::Levels => object.levels.len() as u32,
             Question::IsNormalized => object
                 .sampler
                 .is_some_and(|sampler| sampler.is_normalized)
