@@ -71,6 +71,21 @@ fn addressed(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     Some(inside as u32)
 }
 
+/// The coordinate of the same element near the image, of one far outside that is repeated. Each of
+/// its bits stays, of which the product with the extent would lose some.
+fn first_period(coordinate: f32, mode: AddressMode) -> f32 {
+    let periods = match mode {
+        AddressMode::Wrap => coordinate.floor(),
+        AddressMode::Mirror => 2.0 * (coordinate / 2.0).floor(),
+        AddressMode::Clamp | AddressMode::Border => 0.0,
+    };
+    // Near the image the difference itself may be rounded.
+    if periods.abs() < 4.0 {
+        return coordinate;
+    }
+    coordinate - periods
+}
+
 fn axis(
     coordinate: f32,
     extent: u32,
@@ -79,7 +94,7 @@ fn axis(
     is_gathered: bool,
 ) -> Axis {
     let scaled = if sampler.is_normalized {
-        coordinate * extent as f32
+        first_period(coordinate, mode) * extent as f32
     } else {
         coordinate
     };
@@ -327,6 +342,25 @@ mod tests {
         assert_eq!(at(1.0, AddressMode::Mirror), Some(3));
         assert_eq!(at(1.3, AddressMode::Border), None);
         assert_eq!(at(1.3, AddressMode::Clamp), Some(3));
+    }
+
+    /// Three times 2^20 + 5/8 has more bits than an `f32`.
+    #[test]
+    fn coordinates_far_outside_keep_their_bits() {
+        let at = |x: f32, mode| axis(x, 3, mode, &sampler(mode, false, true), false).elements[0];
+        let far = (1 << 20) as f32;
+        for (part, wrapped) in [(0.125, 0), (0.5, 1), (0.625, 1), (0.75, 2)] {
+            assert_eq!(at(far + part, AddressMode::Wrap), Some(wrapped), "{part}");
+            assert_eq!(at(-far + part, AddressMode::Wrap), Some(wrapped), "{part}");
+            assert_eq!(at(far + part, AddressMode::Mirror), Some(wrapped), "{part}");
+            assert_eq!(
+                at(far + 1.0 + part, AddressMode::Mirror),
+                Some(2 - wrapped),
+                "{part}"
+            );
+        }
+        assert_eq!(at(1e30, AddressMode::Wrap), Some(0));
+        assert_eq!(at(f32::INFINITY, AddressMode::Clamp), Some(2));
     }
 
     #[test]
