@@ -25,8 +25,8 @@ pub struct Blocks {
     pub most: u32,
     /// The largest number of planes of a chunk, unless that takes too many chunks.
     pub longest: u32,
-    /// The number of planes below which a tile is not cut further: where a GPU is not filled anyway,
-    /// the planes that each chunk adds cost more than they save.
+    /// The number of planes below which a tile is not cut further: where a GPU is not filled
+    /// anyway, the planes that each chunk adds cost more than they save.
     pub shortest: u32,
 }
 
