@@ -41,7 +41,8 @@ impl Reader<'_, '_, '_> {
 fn too_new(inst: &Inst, what: &str, (major, minor): Capability, target: &str) -> Problem {
     let message = format!(
         "{what} needs `.target sm_{major}{minor}` or newer, and this module is for {target} (PTX ISA, \
-         \"Target ISA Notes\")"
+         \"Target ISA Notes\"): compile it for that one, in Rust by \
+         `#[kernel(capability = \"{major}.{minor}\")]`"
     );
     Problem::invalid(inst.opcode.pos, message)
 }
