@@ -61,14 +61,15 @@ pub enum Action {
 /// The rank of each of a group's commands: launches of one kernel in one grid, whose blocks take as
 /// long, have the same one. A GPU has few ranks.
 fn ranks(plan: &Plan, group: Range<usize>) -> impl Iterator<Item = u32> {
-    let commands: Vec<Command<'_>> = plan.commands().collect();
+    let commands = plan.commands().skip(group.start).take(group.len());
+    let commands: Vec<Command<'_>> = commands.collect();
     let is_next = |pair: &[Command<'_>]| match pair {
         [Command::Launch(one), Command::Launch(next)] => {
             (one.kernel_index, one.config) != (next.kernel_index, next.config)
         }
         _ => true,
     };
-    let steps: Vec<u32> = commands[group]
+    let steps: Vec<u32> = commands
         .windows(2)
         .map(|pair| u32::from(is_next(pair)))
         .collect();
@@ -122,11 +123,10 @@ impl Schedule {
     /// of their streams' ranks. Without these, a graph starts the last of a group first.
     fn follow_plan(&mut self, plan: &Plan) {
         let len = plan.commands().len();
-        let largest = self.groups.iter().max_by_key(|group| group.len()).cloned();
-        let side_streams = largest.clone().map_or(0, |group| {
-            group.len().saturating_sub(1).min(MAX_SIDE_STREAMS)
-        });
-        let ranks = ranks(plan, largest.unwrap_or_default());
+        let largest = self.groups.iter().max_by_key(|group| group.len());
+        let largest = largest.cloned().unwrap_or_default();
+        let side_streams = largest.len().saturating_sub(1).min(MAX_SIDE_STREAMS);
+        let ranks = ranks(plan, largest);
         self.side_streams = ranks
             .take(side_streams)
             .map(|rank| SideStreamUse {
