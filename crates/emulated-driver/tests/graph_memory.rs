@@ -5,7 +5,7 @@ mod common;
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use common::{Handle, KERNELS, allocate, arg, context, function, launch, module};
+use common::{Handle, KERNELS, allocate, arg, context, function, launch, module, stream};
 
 const INVALID_VALUE: c_int = 1;
 const NOT_FOUND: c_int = 500;
@@ -52,15 +52,6 @@ fn params(bytes: usize) -> Params {
         bytes,
         address: 0,
     }
-}
-
-fn stream() -> Handle {
-    let mut stream = 0;
-    assert_eq!(
-        cu!(cuStreamCreate(&mut stream => *mut Handle, 1 => c_uint)),
-        0
-    );
-    stream
 }
 
 fn graph() -> Handle {
@@ -138,7 +129,7 @@ fn attribute(number: c_int) -> u64 {
 #[test]
 fn memory_is_there_from_the_launch_to_the_free_at_one_address() {
     context();
-    let (graph, stream) = (graph(), stream());
+    let (graph, stream) = (graph(), stream(1));
     let (_, address) = allocates(graph, 4096);
     let (mut kind, mut start, mut bytes) = (0u32, 0u64, 0usize);
     let range = |from: &mut u64, size: &mut usize| cu!(cuMemGetAddressRange_v2(from => *mut u64, size => *mut usize, address => u64));
@@ -183,7 +174,7 @@ fn memory_is_there_from_the_launch_to_the_free_at_one_address() {
 #[test]
 fn a_graph_with_memory_is_one_of_its_kind() {
     context();
-    let (graph, stream, other) = (graph(), stream(), crate::graph());
+    let (graph, stream, other) = (graph(), stream(1), crate::graph());
     let ([_, filled], address) = allocates(graph, 64);
     let (mut copy, mut node) = (0, 0);
     assert_eq!(
@@ -218,7 +209,7 @@ fn a_graph_with_memory_is_one_of_its_kind() {
 #[test]
 fn a_node_frees_what_a_node_has_allocated() {
     context();
-    let (graph, other, stream) = (graph(), crate::graph(), stream());
+    let (graph, other, stream) = (graph(), crate::graph(), stream(1));
     let ([allocation, filled], address) = allocates(graph, 64);
     let ours = allocate(64);
     for wrong in [address + 16, 0, ours] {
@@ -270,7 +261,7 @@ fn a_node_frees_what_a_node_has_allocated() {
 #[test]
 fn graphs_free_what_another_has_allocated_one_after_the_other() {
     context();
-    let (graph, other, third, stream) = (graph(), crate::graph(), crate::graph(), stream());
+    let (graph, other, third, stream) = (graph(), crate::graph(), crate::graph(), stream(1));
     let ([_, filled], address) = allocates(graph, 64);
     assert_eq!(frees(other, &[], address).0, 0);
     assert_eq!(frees(third, &[], address).0, 0);
@@ -287,7 +278,7 @@ fn graphs_free_what_another_has_allocated_one_after_the_other() {
 #[test]
 fn a_graph_may_free_its_memory_when_it_is_launched_again() {
     context();
-    let (graph, one, two) = (graph(), stream(), stream());
+    let (graph, one, two) = (graph(), stream(1), stream(1));
     let (_, address) = allocates(graph, 64);
     let executable = instantiate(graph, 1).unwrap();
     for stream in [one, one, two] {
@@ -304,7 +295,7 @@ fn a_graph_may_free_its_memory_when_it_is_launched_again() {
 #[test]
 fn a_stream_that_records_allocates_by_nodes() {
     context();
-    let (stream, kernels) = (stream(), module(KERNELS));
+    let (stream, kernels) = (stream(1), module(KERNELS));
     let (mut address, mut nothing, mut graph) = (0u64, 1u64, 0);
     let mut ordinary = 0u64;
     assert_eq!(
@@ -399,12 +390,12 @@ fn a_kernel_beside_the_life_of_its_memory_is_told() {
     }
     context();
     let race = function(module(KERNELS), "race");
-    let (graph, stream) = (graph(), stream());
+    let (graph, stream) = (graph(), stream(1));
     let ([_, filled], address) = allocates(graph, 128);
     assert_eq!(launch(race, 1, stream, &[arg(&address)]), ILLEGAL_ADDRESS);
 
     context();
-    let next = crate::stream();
+    let next = crate::stream(1);
     let (_, freed) = frees(graph, &[filled], address);
     let parameters = [arg(&address)];
     let node = Kernel {
@@ -430,7 +421,7 @@ fn a_device_keeps_what_its_graphs_had_until_it_is_trimmed() {
     }
     const UNIT: u64 = 32 << 20;
     context();
-    let (graph, stream) = (graph(), stream());
+    let (graph, stream) = (graph(), stream(1));
     let (_, address) = allocates(graph, 4096);
     let executable = instantiate(graph, 0).unwrap();
     let all = || [0, 1, 2, 3].map(attribute);

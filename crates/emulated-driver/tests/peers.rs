@@ -7,7 +7,7 @@ mod common;
 use std::ffi::{c_int, c_uint};
 use std::process::Command;
 
-use common::{Handle, KERNELS, allocate, arg, function, launch, module};
+use common::{Handle, KERNELS, allocate, arg, function, launch, module, stream};
 
 const INSIDE: &str = "PEERS_TEST_INSIDE";
 
@@ -19,18 +19,9 @@ fn context_on(device: c_int) -> Handle {
     context
 }
 
-fn stream() -> Handle {
-    let mut stream = 0;
-    assert_eq!(
-        cu!(cuStreamCreate(&mut stream => *mut Handle, 0 => c_uint)),
-        0
-    );
-    stream
-}
-
 /// Memory of the first device in a pool, which the second may access or not.
 fn pooled(is_allowed: bool) -> u64 {
-    let (mut pool, mut address, stream) = (0, 0u64, stream());
+    let (mut pool, mut address, stream) = (0, 0u64, stream(0));
     assert_eq!(
         cu!(cuDeviceGetDefaultMemPool(&mut pool => *mut Handle, 0 => c_int)),
         0
@@ -73,12 +64,12 @@ fn inside() {
         0
     );
     assert_eq!(cu!(cuCtxSynchronize()), 0);
-    let (of_first, add) = (stream(), function(module(KERNELS), "add"));
+    let (of_first, add) = (stream(0), function(module(KERNELS), "add"));
     match program.as_str() {
         "a kernel" | "a pool" => {
             context_on(1);
             let adds = function(module(KERNELS), "add");
-            let launched = launch(adds, 32, stream(), &[arg(&data), arg(&1u32)]);
+            let launched = launch(adds, 32, stream(0), &[arg(&data), arg(&1u32)]);
             assert_eq!((launched, cu!(cuCtxSynchronize())), (700, 700));
             return;
         }
@@ -105,7 +96,7 @@ fn inside() {
         }
         "copies and fills" => {
             context_on(1);
-            let (own, of_second) = (allocate(128), stream());
+            let (own, of_second) = (allocate(128), stream(0));
             let fill = |stream: Handle| cu!(cuMemsetD32Async(data => u64, 1 => c_uint, 32 => usize, stream => Handle));
             assert_eq!([fill(0), fill(of_second), fill(of_first)], [1, 1, 0]);
             assert_eq!(cu!(cuStreamSynchronize(of_first => Handle)), 0);

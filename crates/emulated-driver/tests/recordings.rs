@@ -4,27 +4,9 @@
 
 mod common;
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_int;
 
-use common::{Handle, context};
-
-fn stream(flags: c_uint) -> Handle {
-    let mut stream = 0;
-    assert_eq!(
-        cu!(cuStreamCreate(&mut stream => *mut Handle, flags => c_uint)),
-        0
-    );
-    stream
-}
-
-fn event() -> Handle {
-    let mut event = 0;
-    assert_eq!(
-        cu!(cuEventCreate(&mut event => *mut Handle, 0 => c_uint)),
-        0
-    );
-    event
-}
+use common::{Handle, context, event, stream};
 
 /// Calls that may wait for a stream end its recording, by its mode (seen on an H200, driver 580).
 #[test]

@@ -6,25 +6,9 @@ mod common;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Handle, KERNELS, allocate, arg, context, function, launch, module, read, write};
-
-fn stream(flags: u32) -> Handle {
-    let mut stream = 0;
-    assert_eq!(
-        cu!(cuStreamCreate(&mut stream => *mut Handle, flags => c_uint)),
-        0
-    );
-    stream
-}
-
-fn event() -> Handle {
-    let mut event = 0;
-    assert_eq!(
-        cu!(cuEventCreate(&mut event => *mut Handle, 0 => c_uint)),
-        0
-    );
-    event
-}
+use common::{
+    Handle, KERNELS, allocate, arg, context, event, function, launch, module, read, stream, write,
+};
 
 /// A word of page-locked memory, which holds 0.
 fn word() -> &'static AtomicU32 {

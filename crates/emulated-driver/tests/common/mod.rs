@@ -86,6 +86,22 @@ pub fn allocate(bytes: usize) -> u64 {
     address
 }
 
+/// A stream of the current context; with flag 1, one that does not wait for the default stream.
+pub fn stream(flags: u32) -> Handle {
+    let mut stream = 0;
+    assert_eq!(
+        cu!(cuStreamCreate(&mut stream => *mut Handle, flags => u32)),
+        0
+    );
+    stream
+}
+
+pub fn event() -> Handle {
+    let mut event = 0;
+    assert_eq!(cu!(cuEventCreate(&mut event => *mut Handle, 0 => u32)), 0);
+    event
+}
+
 pub fn write(address: u64, values: &[u32]) {
     let bytes = size_of_val(values);
     assert_eq!(
