@@ -286,7 +286,7 @@ fn devices(machine: &Machine) -> Vec<Item> {
 }
 
 /// The entries of `tuned.toml` for this machine's GPUs that are of other kernels than this
-/// program's.
+/// program's, and the labs that have none.
 fn tuned(
     table: Result<Table, CommandError>,
     machine: &Machine,
@@ -317,8 +317,28 @@ fn tuned(
             remedy: Some(one.remedy()),
             ..Item::ok(NAME, format!("{}: {}", one.gpu, one.what()))
         }));
+        let untuned = untuned(&table, labs, &info.name);
+        if !untuned.is_empty() {
+            let untuned = untuned.join(", ");
+            items.push(Item::missing(
+                NAME,
+                format!("{}: none for {untuned}", info.name),
+                "default shapes are in use there; `harness tune --large` finds the fastest",
+            ));
+        }
     }
     items
+}
+
+/// The labs whose variants have shapes to choose from, but no entry for a GPU of this name.
+fn untuned(table: &Table, labs: &[&'static Lab], gpu: &str) -> Vec<&'static str> {
+    let is_shaped = |lab: &Lab| lab.variants.iter().any(|one| !one.shapes.is_empty());
+    let is_tuned = |lab: &Lab| {
+        let mut entries = table.entries.iter();
+        entries.any(|entry| entry.gpu == gpu && entry.lab == lab.name)
+    };
+    let labs = labs.iter().filter(|lab| is_shaped(lab) && !is_tuned(lab));
+    labs.map(|lab| lab.name).collect()
 }
 
 /// One line about a device.

@@ -120,7 +120,6 @@ fn shapes_of_other_kernels_are_told() {
 
     Ready: `harness test`, then `harness perf`.
     ");
-    assert!(of(Ok(Table::default())).is_empty());
     let damaged = CommandError::Input("tuned.toml:2: expected a string".to_owned());
     insta::assert_snapshot!(render(&report(of(Err(damaged))), Look::PLAIN), @r"
     missing  tuned shapes  tuned.toml:2: expected a string
@@ -128,4 +127,24 @@ fn shapes_of_other_kernels_are_told() {
 
     Ready: `harness test`, then `harness perf`.
     ");
+}
+
+#[test]
+fn labs_without_shapes_for_a_gpu_are_told() {
+    let of = |table| {
+        let items = tuned(Ok(table), &test_lab::machine(), &test_lab::labs());
+        render(&report(items), Look::PLAIN)
+    };
+    insta::assert_snapshot!(of(Table::default()), @r"
+    missing  tuned shapes  Adder 9000: none for doubling
+                           default shapes are in use there; `harness tune --large` finds the fastest
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    let entry = "[[tuned]]\ngpu = \"Adder 9000\"\nlab = \"doubling\"\nvariant = \"naive\"\ncase = \"a\"\n\
+                 unit = \"us\"\ndate = \"2026-11-22\"\ndriver = \"580\"\ncells = 7\n";
+    std::fs::write(&file, entry).unwrap();
+    assert!(!of(Table::read(&file).unwrap()).contains("none for doubling"));
 }
