@@ -23,7 +23,8 @@ impl Graph {
     pub fn new(commands: &Commands<'_>, range: Range<usize>) -> Result<Graph, Refused> {
         let began = Instant::now();
         let enqueue = |stream: StreamRef<'_>| commands.enqueue_some(range.clone(), stream);
-        let executable = ExecutableGraph::capture(enqueue)?;
+        let executable =
+            ExecutableGraph::capture(commands.schedule.has_priorities_in_graphs(), enqueue)?;
         Ok(Graph {
             executable,
             range,

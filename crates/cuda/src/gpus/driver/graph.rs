@@ -19,11 +19,13 @@ const USE_NODE_PRIORITY: u64 = 8;
 
 impl ExecutableGraph {
     /// Captures what `enqueue` gives the stream, which runs nothing of it, and instantiates it.
+    /// `has_priorities` says whether those of its streams count.
     ///
     /// # Errors
     ///
     /// The first of `enqueue` or of the driver.
     pub(crate) fn capture<E: From<DriverError>>(
+        has_priorities: bool,
         enqueue: impl FnOnce(StreamRef<'_>) -> Result<(), E>,
     ) -> Result<ExecutableGraph, E> {
         let stream = SideStream::new(SideStream::LAST)?;
@@ -40,9 +42,9 @@ impl ExecutableGraph {
         enqueued?;
         check("cuStreamEndCapture", ended)?;
         let mut graph = ptr::null_mut();
+        let flags = if has_priorities { USE_NODE_PRIORITY } else { 0 };
         // SAFETY: the graph was just captured, and `graph` lives until the call returns.
-        let made =
-            unsafe { sys::cuGraphInstantiateWithFlags(&mut graph, captured.0, USE_NODE_PRIORITY) };
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph, captured.0, flags) };
         check("cuGraphInstantiate", made)?;
         Ok(ExecutableGraph(graph))
     }

@@ -361,6 +361,16 @@ fn sends_and_receives_of_a_step_start_together() {
 }
 
 #[test]
+fn ranks_count_in_graphs_of_one_device() {
+    let plan = slabs(2);
+    let has_priorities = |devices| {
+        let schedule = Schedule::new(&plan, &Share::whole(devices));
+        schedule.has_priorities_in_graphs()
+    };
+    assert_eq!([1, 2].map(has_priorities), [true, false]);
+}
+
+#[test]
 fn slabs_keep_their_order() {
     let plan = slabs(40);
     for share in shares() {
