@@ -291,6 +291,27 @@ impl Machine {
         self.images.remove(texture, true)
     }
 
+    /// Binds the texture reference whose variable is at this address to the levels of a mipmap, as
+    /// [`Machine::add_mipmap`] makes an object of them; to nothing, if there are none.
+    pub fn bind_texture(&mut self, reference: u64, levels: Box<[Image]>, sampler: Sampler) {
+        let object = Object {
+            levels,
+            sampler: Some(sampler),
+        };
+        let object = (!object.levels.is_empty()).then_some(object);
+        self.images.bind(reference, object);
+    }
+
+    /// Binds the surface reference whose variable is at this address, as
+    /// [`Machine::bind_texture`] does a texture's.
+    pub fn bind_surface(&mut self, reference: u64, image: Option<Image>) {
+        let object = image.map(|image| Object {
+            levels: [image].into(),
+            sampler: None,
+        });
+        self.images.bind(reference, object);
+    }
+
     /// Destroys a surface, as [`Machine::remove_texture`] does a texture.
     pub fn remove_surface(&mut self, surface: u64) -> bool {
         self.images.remove(surface, false)

@@ -263,6 +263,8 @@ pub enum OperandKind<'a> {
     Not(&'a str),
     /// `a|b`, either may be `_`.
     Pair(&'a str, &'a str),
+    /// `{a, b, ..}|p`: what a texture holds, and a predicate for whether it is in memory.
+    Resident(Vec<Operand<'a>>, &'a str),
     /// `_`.
     Sink,
 }
@@ -281,6 +283,7 @@ impl OperandKind<'_> {
             OperandKind::Image(name, _) => format!("coordinates in `[{name}, ..]`"),
             OperandKind::Not(name) => format!("`!{name}`"),
             OperandKind::Pair(a, b) => format!("`{a}|{b}`"),
+            OperandKind::Resident(_, predicate) => format!("a vector with `|{predicate}`"),
             OperandKind::Sink => "`_`".to_string(),
         }
     }

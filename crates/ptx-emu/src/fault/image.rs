@@ -10,8 +10,10 @@ use super::stray::Stray;
 pub struct ImageAccess {
     /// The instruction as it is written.
     pub instruction: String,
-    /// The object's number.
+    /// The object's number; of a reference, its variable's address.
     pub object: u64,
+    /// The name of a reference, where the instruction has one.
+    pub reference: Option<String>,
     /// The coordinates as the instruction has them, the layer's number first.
     pub coordinates: Vec<f64>,
 }
@@ -26,11 +28,11 @@ impl fmt::Display for ImageAccess {
         } else {
             "texture"
         };
-        write!(
-            f,
-            "`{}` of {object} object {:#x}",
-            self.instruction, self.object
-        )?;
+        write!(f, "`{}` of {object} ", self.instruction)?;
+        match &self.reference {
+            Some(name) => write!(f, "reference `{name}`")?,
+            None => write!(f, "object {:#x}", self.object)?,
+        }
         let mut separator = " at (";
         for coordinate in &self.coordinates {
             write!(f, "{separator}{coordinate}")?;
@@ -48,6 +50,8 @@ pub enum ImageProblem {
     NeverMade,
     /// The object was destroyed.
     Destroyed,
+    /// The reference is bound to nothing.
+    Unbound,
     /// The object is of the other kind: a texture instead of a surface, or the reverse.
     OtherKind,
     /// Outside of a surface, with `.trap`.
@@ -74,13 +78,18 @@ pub enum ImageProblem {
 impl ImageProblem {
     /// A number that is not an object's has no defined result, and no GPU is known to report it.
     pub(super) fn is_unnoticed_by_a_gpu(&self) -> bool {
-        matches!(self, Self::NeverMade | Self::Destroyed | Self::OtherKind)
+        matches!(
+            self,
+            Self::NeverMade | Self::Destroyed | Self::Unbound | Self::OtherKind
+        )
     }
 
     /// A short name of the kind of fault.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::NeverMade | Self::Destroyed | Self::OtherKind => "invalid texture or surface",
+            Self::NeverMade | Self::Destroyed | Self::Unbound | Self::OtherKind => {
+                "invalid texture or surface"
+            }
             Self::Outside { .. } | Self::Memory { .. } => "out of bounds",
             Self::Misaligned { .. } => "misaligned access",
         }
@@ -92,6 +101,9 @@ impl fmt::Display for ImageProblem {
         match self {
             Self::NeverMade => f.write_str("no object of this number was ever made"),
             Self::Destroyed => f.write_str("the object has been destroyed"),
+            Self::Unbound => f.write_str(
+                "the program has bound neither memory nor an array to the reference: `cuTexRefSetAddress`, `cuTexRefSetArray` or `cuSurfRefSetArray` does",
+            ),
             Self::OtherKind => {
                 f.write_str("the object is of the other kind: textures are read by `tex`, surfaces by `suld` and `sust`")
             }

@@ -172,6 +172,8 @@ impl Object {
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     objects: BTreeMap<u64, Object>,
+    /// What references are bound to, by the address of their variable.
+    bound: BTreeMap<u64, Object>,
     destroyed: BTreeSet<u64>,
     made: u64,
 }
@@ -197,8 +199,18 @@ impl Images {
         self.destroyed.insert(number)
     }
 
+    /// The object of a number, or of the reference at this address.
     pub(crate) fn get(&self, number: u64) -> Option<&Object> {
-        self.objects.get(&number)
+        let object = self.objects.get(&number);
+        object.or_else(|| self.bound.get(&number))
+    }
+
+    /// Binds the reference at this address to an object, or to none.
+    pub(crate) fn bind(&mut self, reference: u64, object: Option<Object>) {
+        match object {
+            Some(object) => self.bound.insert(reference, object),
+            None => self.bound.remove(&reference),
+        };
     }
 
     pub(crate) fn was_destroyed(&self, number: u64) -> bool {

@@ -180,6 +180,22 @@ fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     (number, [s, t].map(|one| (one / major + 1.0) / 2.0))
 }
 
+/// The change of a place on a face, where its direction changes: the derivative of the quotients
+/// of [`face`].
+pub(crate) fn face_changes([x, y, z]: [f32; 3], [dx, dy, dz]: [f32; 3]) -> [f32; 3] {
+    let (number, [s, t]) = face([x, y, z]);
+    let (major, change, ds, dt) = match number {
+        0 => (x, dx, -dz, -dy),
+        1 => (-x, -dx, dz, -dy),
+        2 => (y, dy, dx, dz),
+        3 => (-y, -dy, dx, -dz),
+        4 => (z, dz, dx, -dy),
+        _ => (-z, -dz, -dx, -dy),
+    };
+    let of = |place: f32, moved: f32| (moved - (2.0 * place - 1.0) * change) / (2.0 * major);
+    [of(s, ds), of(t, dt), 0.0]
+}
+
 impl Footprint {
     /// Of a fetch from a level that has `whole` parts of [`PARTS`]. `is_gathered`: as a linear
     /// fetch, all four elements, whatever their weights.
@@ -369,5 +385,31 @@ mod tests {
         assert_eq!(face([-1.0, 0.0, 0.0]), (1, [0.5, 0.5]));
         assert_eq!(face([0.0, 1.0, 0.5]), (2, [0.5, 0.75]));
         assert_eq!(face([0.5, 0.0, -1.0]), (5, [0.25, 0.5]));
+    }
+
+    #[test]
+    fn changes_of_directions_are_those_of_places_on_the_face() {
+        for (direction, change) in [
+            ([2.0, 1.0, 1.0], [0.0, 0.5, 0.0]),
+            ([-2.0, 1.0, 1.0], [0.25, 0.0, 0.5]),
+            ([0.5, 4.0, 1.0], [0.5, 0.5, 0.0]),
+            ([0.5, -4.0, 1.0], [0.5, 0.5, 0.25]),
+            ([0.5, 1.0, 2.0], [0.0, 0.125, 0.5]),
+            ([0.5, 1.0, -2.0], [0.5, 0.0, 0.25]),
+        ] {
+            let step = 1.0 / 1024.0;
+            let moved: [f32; 3] = std::array::from_fn(|k| direction[k] + step * change[k]);
+            let ((before, from), (behind, to)) = (face(direction), face(moved));
+            assert_eq!(before, behind);
+            let found = face_changes(direction, change);
+            for k in 0..2 {
+                let steep = (to[k] - from[k]) / step;
+                assert!(
+                    (steep - found[k]).abs() < 1e-2,
+                    "{direction:?}: {steep} {found:?}"
+                );
+            }
+            assert_eq!(found[2], 0.0);
+        }
     }
 }

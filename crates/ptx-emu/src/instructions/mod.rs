@@ -19,6 +19,7 @@
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `texture`, `surface` | fetches of textures; loads and stores of surfaces |
+//! | `images`, `image_query` | their objects by number or by name; what they say of themselves |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
 //! A new instruction is a line in the table, [`operation`], and its family's file. The family also
@@ -43,6 +44,8 @@ mod fence;
 mod fields;
 mod float;
 mod half;
+mod image_query;
+mod images;
 mod inexact;
 mod integer;
 mod late;
@@ -195,7 +198,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "pmevent" => control::profiler_event(r),
         "createpolicy" => cache_hints::create_policy(r),
         "tex" | "tld4" => texture::fetch(r),
-        "txq" | "suq" => texture::query(r),
+        "txq" | "suq" => image_query::query(r),
         "suld" => surface::load(r),
         "sust" => surface::store(r),
         "call" => call::call(r),

@@ -7,10 +7,10 @@
 use ptx::ScalarType;
 
 use super::elements::Elements;
-use super::texture::{LoadElements, Named, Unset, memory_problem, object, shape};
+use super::images::{LoadElements, Name, Named, Unset, memory_problem, shape};
 use crate::access::{Action, Region};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind, ImageAccess, ImageProblem, Stop};
+use crate::fault::{AccessKind, FaultKind, ImageProblem, Stop};
 use crate::image::Image;
 use crate::image::element::Bytes;
 use crate::image::sampling::Shape;
@@ -33,9 +33,7 @@ enum Outside {
 /// The place of an access, and what it moves.
 #[derive(Debug)]
 struct Place {
-    /// As it is written, for messages.
-    written: Box<str>,
-    object: Slot,
+    name: Name,
     /// The layer's number first.
     coordinates: Box<[Slot]>,
     shape: Shape,
@@ -109,8 +107,7 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     };
     r.function.note_access(ptx::Space::Global, ty.bytes());
     Ok(Place {
-        written: r.written().into(),
-        object: named.object,
+        name: Name::new(r, named),
         coordinates,
         shape,
         outside,
@@ -211,9 +208,8 @@ impl Place {
     ) -> Result<Vec<(usize, u64)>, Stop> {
         let mut found = Vec::with_capacity(at.active.count_ones() as usize);
         for lane in lanes(at.active) {
-            let number = warp.registers.lane(self.object, lane);
             let coordinates = self.coordinates(&warp.registers, lane);
-            let problem = match object(runner, number, false) {
+            let problem = match self.name.object(runner, &warp.registers, lane, false) {
                 Ok(object) => match self.address(runner, object.image(), &coordinates) {
                     Ok(Some(address)) => {
                         found.push((lane, address));
@@ -226,11 +222,8 @@ impl Place {
                 Err(_) if !runner.launch.sanitize.uninitialized => continue,
                 Err(problem) => problem,
             };
-            let access = ImageAccess {
-                instruction: self.written.to_string(),
-                object: number,
-                coordinates: coordinates.iter().map(|&one| one as f64).collect(),
-            };
+            let coordinates = coordinates.iter().map(|&one| one as f64).collect();
+            let access = self.name.access(&warp.registers, lane, coordinates);
             let thread = (warp.index * LANES + lane) as u32;
             return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
         }

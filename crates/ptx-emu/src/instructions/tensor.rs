@@ -7,7 +7,7 @@
 use ptx::Space;
 
 use super::atomic::Update;
-use super::texture::Named;
+use super::images::Named;
 use crate::fault::{FaultKind, Stop};
 use crate::memory::tile::{Tile, TileRow};
 use crate::memory::update::AtomicOp;

@@ -1,93 +1,25 @@
-//! Textures: `tex`, `tld4`, `txq`.
+//! Textures: `tex`, `tld4`.
 //!
 //! A fetch reads the elements that `image::sampling` names, one after the other for all lanes, with
 //! the checks of a load: their memory, races, bytes that nothing has written. Elements without
 //! weight are not read.
 
-use std::cell::RefCell;
-
-use ptx::{Operand, OperandKind, RegClass, ScalarType};
+use ptx::{Operand, OperandKind, ScalarType};
 
 use super::elements::Elements;
-use crate::access::{Action, Region};
+use super::images::{LoadElements, Name, Named, Unset, memory_problem, shape};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind, ImageAccess, ImageProblem, Stop};
+use crate::exact::{F16, F32, Rounding, convert};
+use crate::fault::{AccessKind, FaultKind, ImageAccess, Stop};
 use crate::image::element::{self, Bytes};
-use crate::image::sampling::{Coordinates, Footprint, Shape, Tap};
-use crate::image::{Image, Object, Sampler, levels};
+use crate::image::sampling::{Coordinates, Footprint, Shape, Tap, face_changes};
+use crate::image::{Image, Sampler, levels};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{LANES, Registers, Slot, lanes};
-use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_origin::Origin;
 use crate::unset_values::facts::{LoadsOwn, Rule};
 use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
-
-/// The register that names an object, and the operands that are coordinates.
-#[derive(Debug)]
-pub(super) struct Named<'a> {
-    pub(super) object: Slot,
-    coordinates: Vec<Operand<'a>>,
-}
-
-impl<'a> Named<'a> {
-    /// The next operand: `[object, {coordinates}]`, or `[object]`.
-    pub(super) fn read(r: &mut Reader<'_, '_, 'a>) -> Read<Self> {
-        let operand = r.operand()?;
-        let (name, coordinates) = match &operand.kind {
-            OperandKind::Image(name, coordinates) => (*name, coordinates.clone()),
-            OperandKind::Address(ptx::AddressBase::Name(name), 0) => (*name, Vec::new()),
-            _ => return Err(r.unexpected(operand, "a texture or surface in `[ ]`")),
-        };
-        if !name.starts_with('%') && r.is_symbol(name) {
-            return Err(r.unsupported("a texture or surface by its name"));
-        }
-        let register = Operand {
-            kind: OperandKind::Name(name, None),
-            pos: operand.pos,
-        };
-        let object = r.address_value(&register, ScalarType::B64)?;
-        Ok(Self {
-            object,
-            coordinates,
-        })
-    }
-
-    /// The rows of coordinates, of these types. There may be more, which are padding.
-    pub(super) fn rows(
-        &self,
-        r: &mut Reader<'_, '_, 'a>,
-        types: &[ScalarType],
-    ) -> Read<Box<[Slot]>> {
-        if self.coordinates.len() < types.len() {
-            return Err(r.unsupported("this number of coordinates"));
-        }
-        let pairs = self.coordinates.iter().zip(types);
-        pairs.map(|(one, &ty)| r.address_value(one, ty)).collect()
-    }
-}
-
-/// Takes the dimensions.
-pub(super) fn shape(r: &mut Reader) -> Read<Shape> {
-    let shape = |dimensions, is_layered, is_cube| Shape {
-        dimensions,
-        is_layered,
-        is_cube,
-    };
-    r.need(
-        "dimensions",
-        &[
-            ("1d", shape(1, false, false)),
-            ("2d", shape(2, false, false)),
-            ("3d", shape(3, false, false)),
-            ("a1d", shape(1, true, false)),
-            ("a2d", shape(2, true, false)),
-            ("cube", shape(3, false, true)),
-            ("acube", shape(3, true, true)),
-        ],
-    )
-}
 
 /// `tex`, `tld4`.
 pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
@@ -106,29 +38,23 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
     if channel.is_some() && (shape.dimensions, shape.is_cube) != (2, false) {
         return Err(r.unsupported("these dimensions"));
     }
-    if details == 2 && shape.is_cube {
-        return Err(r.unsupported("the changes of directions"));
-    }
-    if !r.has("v4") {
-        return Err(r.missing("`.v4`"));
-    }
+    let count = r.need("`.v4`", &[("v4", 4), ("v2", 2)])?;
     let ty = r.ty()?;
-    if !matches!(ty, ScalarType::F32 | ScalarType::U32 | ScalarType::S32) {
-        return Err(r.unsupported_type(ty));
+    match (count, ty) {
+        (4, ScalarType::F32 | ScalarType::U32 | ScalarType::S32) => {}
+        // A gather of halves has no form (PTX ISA, "tld4").
+        (4, ScalarType::F16) | (2, ScalarType::F16x2) if channel.is_none() => {}
+        (2, _) => return Err(r.no_such_form()),
+        _ => return Err(r.unsupported_type(ty)),
     }
     let of_coordinates = r.ty()?;
     if !matches!(of_coordinates, ScalarType::F32 | ScalarType::S32) {
         return Err(r.unsupported_type(of_coordinates));
     }
-    r.operands(2 + details)?;
-    let operand = r.operand()?;
-    let registers = match r.vector(operand)? {
-        Some(all) if all.len() == 4 => all,
-        _ => return Err(r.unexpected(operand, "a vector of 4")),
-    };
-    let registers = { registers.iter() }
-        .map(|one| r.register_or_sink(one, ty, Width::Exact))
-        .collect::<Read<_>>()?;
+    if r.operands_between(2 + details, 4 + details)? > 2 + details {
+        return Err(r.unsupported("an offset, or a depth to compare with,"));
+    }
+    let (registers, resident) = results(r, count, ty)?;
     let named = Named::read(r)?;
     let mut types = vec![of_coordinates; shape.dimensions];
     if shape.is_layered {
@@ -142,8 +68,7 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
     };
     r.rule = Rule::Memory(LoadsOwn::Never);
     other(Fetch {
-        written: r.written().into(),
-        object: named.object,
+        name: Name::new(r, named),
         coordinates,
         shape,
         is_integer: of_coordinates == ScalarType::S32,
@@ -151,13 +76,63 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
         detail,
         elements: Elements {
             registers,
-            bytes: 4,
+            bytes: ty.bytes(),
             is_signed: false,
             unset: None,
             late: None,
         },
+        resident,
+        halves: match ty {
+            ScalarType::F16 => Halves::Apart,
+            ScalarType::F16x2 => Halves::Pairs,
+            _ => Halves::None,
+        },
         tally: r.function.tally(),
     })
+}
+
+/// The registers of the next operand, a vector, and the predicate behind its `|`.
+fn results(
+    r: &mut Reader,
+    count: usize,
+    ty: ScalarType,
+) -> Read<(Box<[Option<Slot>]>, Option<Elements>)> {
+    let operand = r.operand()?;
+    let (all, predicate) = match &operand.kind {
+        OperandKind::Resident(all, predicate) => (Some(all.clone()), Some(*predicate)),
+        _ => (r.vector(operand)?, None),
+    };
+    let Some(all) = all.filter(|all| all.len() == count) else {
+        let expected = if count == 4 {
+            "a vector of 4"
+        } else {
+            "a vector of 2"
+        };
+        return Err(r.unexpected(operand, expected));
+    };
+    let registers = { all.iter() }
+        .map(|one| r.register_or_sink(one, ty, Width::Exact))
+        .collect::<Read<_>>()?;
+    let mut resident = None;
+    if let Some(name) = predicate {
+        let register = Operand {
+            kind: OperandKind::Name(name, None),
+            pos: operand.pos,
+        };
+        resident = Some(Elements {
+            registers: [Some(r.register(
+                &register,
+                ScalarType::Pred,
+                Width::Exact,
+            )?)]
+            .into(),
+            bytes: 1,
+            is_signed: false,
+            unset: None,
+            late: None,
+        });
+    }
+    Ok((registers, resident))
 }
 
 /// The change of each coordinate: `tex.grad` has two, from a pixel to those beside and below it.
@@ -183,9 +158,7 @@ enum Detail {
 
 #[derive(Debug)]
 struct Fetch {
-    /// As it is written, for messages.
-    written: Box<str>,
-    object: Slot,
+    name: Name,
     /// The layer's number first.
     coordinates: Box<[Slot]>,
     shape: Shape,
@@ -195,7 +168,20 @@ struct Fetch {
     channel: Option<usize>,
     detail: Detail,
     elements: Elements,
+    /// The predicate for whether the elements are in memory (PTX ISA, "tex"). All are: arrays
+    /// with parts that are not, sparse ones, cannot be made here.
+    resident: Option<Elements>,
+    halves: Halves,
     tally: u32,
+}
+
+/// Whether results are floats of 16 bits.
+#[derive(Clone, Copy, Debug)]
+enum Halves {
+    None,
+    Apart,
+    /// Two in each register: red and green, blue and alpha.
+    Pairs,
 }
 
 /// The fetch of a lane.
@@ -228,7 +214,13 @@ impl Fetch {
     }
 
     /// The level that the fetch of a lane names, if it names one.
-    fn detail(&self, registers: &Registers, lane: usize, image: &Image) -> Option<f32> {
+    fn detail(
+        &self,
+        registers: &Registers,
+        lane: usize,
+        image: &Image,
+        point: &Coordinates,
+    ) -> Option<f32> {
         let value = |slot: Slot| registers.lane(slot, lane) as u32;
         match &self.detail {
             Detail::Base => None,
@@ -240,6 +232,9 @@ impl Fetch {
                     for (to, slot) in change.iter_mut().zip(slots) {
                         *to = f32::from_bits(value(*slot));
                     }
+                }
+                if self.shape.is_cube {
+                    changes = changes.map(|change| face_changes(point.at, change));
                 }
                 Some(levels::of_changes(image.extent, changes))
             }
@@ -256,11 +251,8 @@ impl Fetch {
                 (_, false) => f64::from(f32::from_bits(bits)),
             }
         };
-        ImageAccess {
-            instruction: self.written.to_string(),
-            object: registers.lane(self.object, lane),
-            coordinates: self.coordinates.iter().enumerate().map(value).collect(),
-        }
+        let coordinates = self.coordinates.iter().enumerate().map(value).collect();
+        self.name.access(registers, lane, coordinates)
     }
 
     /// The lanes whose object is a texture, with the elements that they read.
@@ -273,8 +265,7 @@ impl Fetch {
     ) -> Result<Vec<(usize, Sampled<'l>)>, Stop> {
         let mut all = Vec::with_capacity(at.active.count_ones() as usize);
         for lane in lanes(at.active) {
-            let number = registers.lane(self.object, lane);
-            let object = match object(runner, number, true) {
+            let object = match self.name.object(runner, registers, lane, true) {
                 Ok(object) => object,
                 // It has no defined result.
                 Err(_) if !runner.launch.sanitize.uninitialized => continue,
@@ -289,7 +280,7 @@ impl Fetch {
             };
             let point = self.coordinates(registers, lane);
             let gathers = self.channel.is_some();
-            let detail = self.detail(registers, lane, object.image());
+            let detail = self.detail(registers, lane, object.image(), &point);
             let mut taps = Vec::new();
             for (level, part) in levels::chosen(object.levels.len(), sampler, detail) {
                 let image = &object.levels[level];
@@ -313,7 +304,20 @@ impl Fetch {
             // The PTX ISA's order of `tld4` goes around: below left, below right, above right,
             // above left.
             Some(channel) => [2, 3, 1, 0].map(|tap| one.channels(tap)[channel]),
-            None => one.filtered(),
+            None => self.rounded(one.filtered()),
+        }
+    }
+
+    /// Results of 32 bits as those of the instruction's type.
+    fn rounded(&self, all: [u32; 4]) -> [u32; 4] {
+        let half = |bits: u32| convert(bits.into(), &F32, &F16, Rounding::Nearest) as u32;
+        match self.halves {
+            Halves::None => all,
+            Halves::Apart => all.map(half),
+            Halves::Pairs => {
+                let [red, green, blue, alpha] = all.map(half);
+                [red | green << 16, blue | alpha << 16, 0, 0]
+            }
         }
     }
 }
@@ -351,34 +355,6 @@ impl Sampled<'_> {
         }
         sums.map(|sum| (sum as f32).to_bits())
     }
-}
-
-/// The object of a number, if it is of this kind.
-pub(super) fn object<'l>(
-    runner: &BlockRunner<'l>,
-    number: u64,
-    is_texture: bool,
-) -> Result<&'l Object, ImageProblem> {
-    let images = runner.launch.images;
-    match images.get(number) {
-        Some(object) if object.sampler.is_some() == is_texture => Ok(object),
-        Some(_) => Err(ImageProblem::OtherKind),
-        None if images.was_destroyed(number) => Err(ImageProblem::Destroyed),
-        None => Err(ImageProblem::NeverMade),
-    }
-}
-
-/// The problem of an element's memory, if it is not there.
-pub(super) fn memory_problem(
-    runner: &BlockRunner,
-    address: u64,
-    bytes: u32,
-) -> Option<ImageProblem> {
-    if runner.launch.memory.find(address, bytes.into()).is_some() {
-        return None;
-    }
-    let stray = runner.beside_buffers(address, bytes);
-    Some(ImageProblem::Memory { stray, bytes })
 }
 
 impl Execute for Fetch {
@@ -431,181 +407,20 @@ impl Execute for Fetch {
         }
         self.elements
             .gather(&mut warp.registers, at.active, |lane, k| {
-                results[lane][(k / 4) as usize].into()
+                results[lane][k as usize / self.elements.bytes as usize].into()
             });
+        if let Some(resident) = &self.resident {
+            resident.gather(&mut warp.registers, at.active, |_, _| 1);
+            Unset::default().follow(resident, runner, warp, at, is_late);
+        }
         unset.follow(&self.elements, runner, warp, at, is_late);
         Ok(Next::Step)
     }
 
     fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         self.elements.track(shadow, is_late);
-    }
-}
-
-/// Lanes that have read bytes that nothing has written, and where their values come from.
-#[derive(Debug, Default)]
-pub(super) struct Unset {
-    lanes: u32,
-    origins: [Origin; LANES],
-}
-
-impl Unset {
-    fn add(&mut self, other: &Unset) {
-        for lane in lanes(other.lanes & !self.lanes) {
-            self.origins[lane] = other.origins[lane];
-        }
-        self.lanes |= other.lanes;
-    }
-
-    /// Notes that the registers of these lanes are unset, and that those of the others are set.
-    pub(super) fn follow(
-        &self,
-        elements: &Elements,
-        runner: &mut BlockRunner,
-        warp: &mut Warp,
-        at: At,
-        was_late: bool,
-    ) {
-        if warp.registers.late && !was_late {
-            let loaded: Vec<_> = elements.tracked(true).map(|(_, row)| row.bits).collect();
-            runner.follow_loaded(warp, at, &loaded);
-        }
-        let registers = &mut warp.registers;
-        for (_, shadow) in elements.tracked(registers.late) {
-            registers.fill(shadow.bits, at.active, 0);
-            for lane in lanes(self.lanes & at.active) {
-                registers.set_lane(shadow.bits, lane, u64::MAX);
-                registers.r32_mut(shadow.origin)[lane] = self.origins[lane].to_bits();
-            }
-        }
-    }
-}
-
-/// Loads an element of each lane.
-#[derive(Debug, Default)]
-pub(super) struct LoadElements {
-    pub(super) loaded: RefCell<[Bytes; LANES]>,
-    pub(super) unset: RefCell<Unset>,
-}
-
-impl Action for LoadElements {
-    fn run<R: Region>(
-        &self,
-        runner: &mut BlockRunner,
-        registers: &mut Registers,
-        region: &mut R,
-        request: &Request,
-        span: &Span,
-    ) -> Result<(), Stop> {
-        let unwritten = runner.check_loaded(request, region, span);
-        registers.late |= unwritten.is_some();
-        if runner.launch.sanitize.races {
-            runner.check_load(request, region, span)?;
-        }
-        let (mut loaded, mut unset) = (self.loaded.borrow_mut(), self.unset.borrow_mut());
-        for lane in lanes(request.mask) {
-            let offset = request.addresses[lane] - region.base();
-            for (byte, to) in (0..).zip(&mut loaded[lane][..request.width as usize]) {
-                *to = region.load(lane, offset + byte, 1) as u8;
-            }
-        }
-        if let Some(unwritten) = unwritten {
-            unset.lanes |= unwritten.lanes;
-            for lane in lanes(unwritten.lanes) {
-                let offset = request.addresses[lane] - region.base();
-                let stored = region.origin(lane, offset);
-                unset.origins[lane] = unwritten.origin(lane, stored);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The questions of `txq` and `suq`.
-#[derive(Clone, Copy, Debug)]
-enum Question {
-    Extent(usize),
-    Layers,
-    IsNormalized,
-    Levels,
-}
-
-/// `txq`, `suq`.
-pub(super) fn query(r: &mut Reader) -> Read<Op> {
-    let is_texture = r.opcode == "txq";
-    let question = r.choice(&[
-        ("width", Question::Extent(0)),
-        ("height", Question::Extent(1)),
-        ("depth", Question::Extent(2)),
-        ("array_size", Question::Layers),
-        ("normalized_coords", Question::IsNormalized),
-        ("num_mipmap_levels", Question::Levels),
-    ]);
-    let Some(question) = question else {
-        return Err(r.unsupported("this query"));
-    };
-    r.only_type(ScalarType::B32)?;
-    r.operands(2)?;
-    let to = r.dst(ScalarType::B32)?;
-    let object = Named::read(r)?.object;
-    debug_assert_eq!(to.class, RegClass::B32);
-    other(Query {
-        written: r.written().into(),
-        is_texture,
-        question,
-        to,
-        object,
-    })
-}
-
-#[derive(Debug)]
-struct Query {
-    written: Box<str>,
-    is_texture: bool,
-    question: Question,
-    to: Slot,
-    object: Slot,
-}
-
-impl Execute for Query {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        for lane in lanes(at.active) {
-            let number = warp.registers.lane(self.object, lane);
-            let answer = match object(runner, number, self.is_texture) {
-                Ok(object) => self.question.answer(object),
-                Err(_) if !runner.launch.sanitize.uninitialized => 0,
-                Err(problem) => {
-                    let access = ImageAccess {
-                        instruction: self.written.to_string(),
-                        object: number,
-                        coordinates: Vec::new(),
-                    };
-                    let thread = (warp.index * LANES + lane) as u32;
-                    return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
-                }
-            };
-            warp.registers.set_lane(self.to, lane, answer.into());
-        }
-        Ok(Next::Step)
-    }
-}
-
-impl Question {
-    fn answer(self, object: &Object) -> u32 {
-        use crate::image::ImageKind;
-        let Image { kind, extent, .. } = *object.image();
-        let is_flat = matches!(kind, ImageKind::Layered | ImageKind::Cube);
-        match self {
-            Question::Extent(2) if is_flat => 1,
-            Question::Extent(k) => extent[k],
-            Question::Layers if kind == ImageKind::Cube => extent[2] / 6,
-            Question::Layers if is_flat => extent[2],
-            Question::Layers => 1,
-            Question::Levels => object.levels.len() as u32,
-            Question::IsNormalized => object
-                .sampler
-                .is_some_and(|sampler| sampler.is_normalized)
-                .into(),
+        if let Some(resident) = &mut self.resident {
+            resident.track(shadow, is_late);
         }
     }
 }

@@ -389,12 +389,16 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(slot)
     }
 
-    /// Whether a name is that of a variable or a parameter.
-    pub(crate) fn is_symbol(&mut self, name: &'a str) -> bool {
-        matches!(
-            self.body.resolve(name),
-            Some(Named::Param(..) | Named::Symbol(_))
-        )
+    /// The address of a variable of global memory; none of a register. `operand` has the name.
+    pub(crate) fn variable(&mut self, operand: &Operand<'a>, name: &'a str) -> Read<Option<Slot>> {
+        match self.body.resolve(name) {
+            Some(Named::Symbol(symbol @ Symbol::Global(_))) => {
+                Ok(Some(self.locate(Target::Symbol(symbol, 0)).base))
+            }
+            Some(Named::Param(..)) => Err(self.unsupported("a parameter by its name")),
+            Some(Named::Symbol(_)) => Err(self.unexpected(operand, "a variable of global memory")),
+            _ => Ok(None),
+        }
     }
 
     fn any_value(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {

@@ -415,7 +415,7 @@ fn types_that_no_driver_loads() {
 fn what_is_not_modelled_is_a_value() {
     let texts = [
         "tcgen05.fence::before_thread_sync;",
-        "tex.grad.cube.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2, %r1, %r1}], {%r1, %r2, %r1, %r1}, {%r1, %r2, %r1, %r1};",
+        "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}], {%r0, %r3};",
         "tex.2dms.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r0, %r1, %r2, %r3}];",
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%r0, %r1, %r2, %r3}, %d1, %d2, %r1, 0, 1, 1, 1, 0, 0;",
         "suld.b.1d.b128.trap %r1, [%d1, {%r2}];",

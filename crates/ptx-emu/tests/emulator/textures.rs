@@ -1,8 +1,8 @@
 //! Textures and surfaces of the machine, without a driver.
 
 use ptx_emu::{
-    AddressMode, Buffer, Channel, Fault, FaultKind, Image, ImageKind, ImageProblem, Machine,
-    Sampler, args,
+    AddressMode, Buffer, Channel, Fault, FaultKind, Image, ImageKind, ImageProblem, LoadedModule,
+    Machine, Sampler, args,
 };
 
 use crate::common::{load, one_block};
@@ -52,6 +52,63 @@ const KERNELS: &str = "
     st.global.v2.u32 [%rd1], {%r1, %r2};
     ret;
 }
+.global .texref named;
+.global .surfref written;
+.visible .entry by_name(.param .u64 out, .param .u64 object)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<9>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, 2;
+    tex.1d.v4.u32.s32 {%r3, _, _, _}|%p1, [named, {%r1}];
+    selp.b32 %r4, 1, 0, %p1;
+    mov.u64 %rd2, named;
+    tex.1d.v4.u32.s32 {%r5, _, _, _}, [%rd2, {%r1}];
+    txq.width.b32 %r6, [named];
+    st.global.v4.u32 [%rd1], {%r3, %r4, %r5, %r6};
+    mov.u32 %r7, 4;
+    sust.b.1d.b32.trap [written, {%r7}], %r3;
+    suld.b.1d.b32.trap %r8, [written, {%r7}];
+    st.global.u32 [%rd1+16], %r8;
+    ret;
+}
+.visible .entry halves(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<4>;
+    .reg .b16 %h<5>;
+    .reg .b32 %r<9>;
+    .reg .f32 %f<3>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    mov.f32 %f1, 0f3FC00000;
+    mov.f32 %f2, 0f3F000000;
+    tex.2d.v4.f16.f32 {%h1, %h2, %h3, %h4}, [%rd2, {%f1, %f2}];
+    mov.b32 %r1, {%h1, %h2};
+    mov.b32 %r2, {%h3, %h4};
+    tex.2d.v2.f16x2.f32 {%r3, %r4}, [%rd2, {%f1, %f2}];
+    st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
+    ret;
+}
+.visible .entry cube(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<5>;
+    .reg .f32 %f<12>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, %tid.x;
+    cvt.rn.f32.u32 %f1, %r1;
+    // A direction to the face of greater z, twice as long as to its middle.
+    mov.f32 %f2, 0f00000000;
+    mov.f32 %f3, 0f40000000;
+    mul.f32 %f4, %f1, 0f3F000000;
+    tex.grad.cube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f2, %f2, %f3, %f3}], {%f4, %f2, %f2, %f2}, {%f2, %f2, %f2, %f2};
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    st.global.f32 [%rd1], %f5;
+    ret;
+}
 .visible .entry race(.param .u64 out, .param .u64 object)
 {
     .reg .b64 %rd<3>;
@@ -83,6 +140,7 @@ fn image(machine: &mut Machine, channel: Channel, words: &[u32]) -> Image {
 
 struct Tried {
     machine: Machine,
+    module: LoadedModule,
     out: Buffer<u32>,
 }
 
@@ -90,14 +148,23 @@ impl Tried {
     fn new() -> Self {
         let mut machine = Machine::default();
         let out = machine.buffer(&[0u32; 8]).unwrap();
-        Self { machine, out }
+        let module = load(&mut machine, KERNELS);
+        Self {
+            machine,
+            module,
+            out,
+        }
+    }
+
+    fn variable(&self, name: &str) -> u64 {
+        self.module.global(name).unwrap().0
     }
 
     fn launch(&mut self, kernel: &str, threads: u32, object: u64) -> Result<Vec<u32>, Fault> {
-        let module = load(&mut self.machine, KERNELS);
         let config = one_block(threads);
         let arguments = args![&self.out, object];
-        self.machine.launch(&module, kernel, &config, arguments)?;
+        self.machine
+            .launch(&self.module, kernel, &config, arguments)?;
         Ok(self.out.to_vec(&self.machine).unwrap())
     }
 
@@ -190,6 +257,73 @@ fn objects_that_are_not_there_are_told() {
             "`tex.1d.v4.u32.s32` of texture object {texture:#x} at (-1): the object has been destroyed"
         )
     );
+}
+
+#[test]
+fn references_are_what_they_are_bound_to() {
+    let mut tried = Tried::new();
+    let mut row = image(&mut tried.machine, Channel::U32, &[7, 8, 9, 10]);
+    (row.kind, row.extent) = (ImageKind::Linear, [4, 1, 1]);
+    let mut other = image(&mut tried.machine, Channel::U32, &[0; 4]);
+    other.extent = [4, 1, 1];
+    let [texture, surface] = ["named", "written"].map(|name| tried.variable(name));
+    let fault = tried.fault("by_name", 1, 0);
+    assert!(fault.is_unnoticed_by_a_gpu());
+    insta::assert_snapshot!(fault.to_string());
+    let sampler = Sampler::default();
+    tried.machine.bind_texture(texture, [row].into(), sampler);
+    tried.machine.bind_surface(surface, Some(other));
+    let found = tried.launch("by_name", 1, 0).unwrap();
+    assert_eq!(found[..5], [9, 1, 9, 4, 9]);
+    tried.machine.bind_texture(texture, [].into(), sampler);
+    assert_eq!(
+        problem(&tried.fault("by_name", 1, 0)),
+        &ImageProblem::Unbound
+    );
+}
+
+#[test]
+fn results_of_sixteen_bits_are_apart_or_in_pairs() {
+    let mut tried = Tried::new();
+    let words = [1.0f32, 2.0, 1.0 / 3.0, 65504.0 * 2.0].map(f32::to_bits);
+    let mut plane = image(&mut tried.machine, Channel::F32, &[[0; 4], words].concat());
+    (plane.channels, plane.extent, plane.pitch) = (4, [2, 1, 1], 32);
+    let object = tried.machine.add_texture(plane, Sampler::default());
+    let found = tried.launch("halves", 1, object).unwrap();
+    let pairs = [0x4000_3c00, 0x7c00_3555];
+    assert_eq!(found[..4], [pairs, pairs].concat());
+}
+
+#[test]
+fn changes_of_directions_choose_levels_of_a_cube() {
+    let mut tried = Tried::new();
+    let level = |machine: &mut Machine, extent: u32, value: f32| {
+        let elements = vec![value.to_bits(); 6 * (extent * extent) as usize];
+        let plane = image(machine, Channel::F32, &elements);
+        Image {
+            kind: ImageKind::Cube,
+            extent: [extent, extent, 6],
+            pitch: u64::from(extent * 4),
+            layer: u64::from(extent * extent * 4),
+            ..plane
+        }
+    };
+    let levels = [(8, 0.0), (4, 1.0), (2, 2.0), (1, 3.0)]
+        .map(|(extent, value)| level(&mut tried.machine, extent, value));
+    let sampler = Sampler {
+        levels: [0.0, 10.0],
+        is_normalized: true,
+        is_linear: true,
+        ..Sampler::default()
+    };
+    let object = tried.machine.add_mipmap(levels.into(), sampler);
+    // A change by half of a thread's number is an eighth of it on the face, one element of eight.
+    let found = tried.launch("cube", 5, object).unwrap();
+    let found: Vec<f32> = found[..5]
+        .iter()
+        .map(|&bits| f32::from_bits(bits))
+        .collect();
+    assert_eq!(found, [0.0, 0.0, 1.0, 2.0, 2.0]);
 }
 
 #[test]

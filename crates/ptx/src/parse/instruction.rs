@@ -116,7 +116,12 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
     let kind = match c.tok() {
         Tok::Punct('{') => {
             c.bump();
-            OperandKind::Vector(elements(c)?)
+            let vector = elements(c)?;
+            if c.eat('|') {
+                OperandKind::Resident(vector, c.word("a predicate")?.text)
+            } else {
+                OperandKind::Vector(vector)
+            }
         }
         Tok::Punct('[') => {
             c.bump();
