@@ -17,10 +17,10 @@ use crate::objects::memory::Descriptor;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct FlatDescriptor {
-    width: usize,
-    height: usize,
-    format: c_uint,
-    channels: c_uint,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) format: c_uint,
+    pub(super) channels: c_uint,
 }
 
 fn create(descriptor: Descriptor) -> Outcome<Handle> {

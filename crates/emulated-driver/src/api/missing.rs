@@ -252,8 +252,6 @@ missing! {
     cuMipmappedArrayGetMemoryRequirements
     cuMipmappedArrayGetSparseProperties
     cuModuleEnumerateFunctions
-    cuModuleGetSurfRef
-    cuModuleGetTexRef
     cuMulticastAddDevice
     cuMulticastBindAddr
     cuMulticastBindAddr_v2
@@ -275,42 +273,11 @@ missing! {
     cuStreamEndCaptureToCig
     cuStreamGetDevResource
     cuStreamGetGreenCtx
-    cuSurfRefGetArray
-    cuSurfRefSetArray
     cuTensorMapEncodeIm2col
     cuTensorMapEncodeIm2colWide
     cuTensorMapSetAllocationClass
     cuTexRefCreate
     cuTexRefDestroy
-    cuTexRefGetAddress
-    cuTexRefGetAddressMode
-    cuTexRefGetAddress_v2
-    cuTexRefGetArray
-    cuTexRefGetBorderColor
-    cuTexRefGetFilterMode
-    cuTexRefGetFlags
-    cuTexRefGetFormat
-    cuTexRefGetMaxAnisotropy
-    cuTexRefGetMipmapFilterMode
-    cuTexRefGetMipmapLevelBias
-    cuTexRefGetMipmapLevelClamp
-    cuTexRefGetMipmappedArray
-    cuTexRefSetAddress
-    cuTexRefSetAddress2D
-    cuTexRefSetAddress2D_v2
-    cuTexRefSetAddress2D_v3
-    cuTexRefSetAddressMode
-    cuTexRefSetAddress_v2
-    cuTexRefSetArray
-    cuTexRefSetBorderColor
-    cuTexRefSetFilterMode
-    cuTexRefSetFlags
-    cuTexRefSetFormat
-    cuTexRefSetMaxAnisotropy
-    cuTexRefSetMipmapFilterMode
-    cuTexRefSetMipmapLevelBias
-    cuTexRefSetMipmapLevelClamp
-    cuTexRefSetMipmappedArray
     cuVDPAUCtxCreate
     cuVDPAUCtxCreate_v2
     cuVDPAUGetDevice

@@ -19,6 +19,7 @@ mod module;
 mod occupancy;
 mod pool;
 mod proc_address;
+mod reference;
 mod stream;
 mod tables;
 mod tensor;

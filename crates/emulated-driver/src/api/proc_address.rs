@@ -135,6 +135,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
         let files = [
             api::array::FUNCTIONS,
             api::tensor::FUNCTIONS,
+            api::reference::FUNCTIONS,
             api::texture::FUNCTIONS,
             api::user_object::FUNCTIONS,
             api::capture::FUNCTIONS,

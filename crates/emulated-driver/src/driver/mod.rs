@@ -14,6 +14,7 @@ mod leaks;
 mod memory;
 mod module;
 pub(crate) mod queue;
+mod reference;
 mod replayed;
 mod texture;
 pub(crate) mod unsafe_calls;
@@ -35,6 +36,7 @@ use crate::objects::graph_memory::GraphMemory;
 use crate::objects::late::Late;
 use crate::objects::memory::{Allocation, Array, Pool};
 use crate::objects::module::{Function, Library, Module};
+use crate::objects::reference::{SurfaceReference, TextureReference};
 use crate::objects::stream::{Event, Stream};
 use crate::objects::texture::Made;
 use crate::objects::user_object::UserObject;
@@ -70,6 +72,8 @@ pub(crate) struct Driver {
     pub(crate) mipmaps: HashMap<Handle, Vec<Handle>>,
     /// Textures and surfaces, by their numbers in kernels.
     pub(crate) images: HashMap<u64, Made>,
+    pub(crate) texture_references: HashMap<Handle, TextureReference>,
+    pub(crate) surface_references: HashMap<Handle, SurfaceReference>,
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
@@ -174,6 +178,8 @@ impl Driver {
             arrays: HashMap::new(),
             mipmaps: HashMap::new(),
             images: HashMap::new(),
+            texture_references: HashMap::new(),
+            surface_references: HashMap::new(),
             allocations: BTreeMap::new(),
             allocated: 0,
             made_at: BTreeMap::new(),

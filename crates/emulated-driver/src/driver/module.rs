@@ -140,6 +140,7 @@ impl Driver {
         for function in module.functions.values() {
             self.functions.remove(function);
         }
+        self.forget_references(handle);
         for variable in &module.loaded.program().globals {
             if let Some((address, _)) = module.loaded.global(&variable.name) {
                 self.free(address);

@@ -28,7 +28,7 @@ impl Driver {
     }
 
     /// The levels of a texture's elements; one, if it is not of a mipmap.
-    fn levels(&self, resource: &Resource) -> Outcome<Box<[Image]>> {
+    pub(super) fn levels(&self, resource: &Resource) -> Outcome<Box<[Image]>> {
         let Some(mipmap) = resource.mipmap() else {
             return Ok([self.elements(resource)?].into());
         };

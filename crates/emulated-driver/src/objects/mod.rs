@@ -9,6 +9,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod order;
+pub(crate) mod reference;
 pub(crate) mod stream;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;

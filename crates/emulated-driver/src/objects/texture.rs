@@ -9,7 +9,7 @@ use super::memory::{Array, CUBEMAP, Descriptor, LAYERED};
 use crate::code::{Code, Outcome};
 
 /// `CUDA_RESOURCE_DESC`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct Resource {
     kind: c_uint,
@@ -31,15 +31,33 @@ const PITCHED: c_uint = 3;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct TextureDescriptor {
-    modes: [c_uint; 3],
-    filter: c_uint,
-    flags: c_uint,
-    max_anisotropy: c_uint,
-    mipmap_filter: c_uint,
-    mipmap_bias: c_float,
-    mipmap_levels: [c_float; 2],
-    border: [c_float; 4],
+    pub(super) modes: [c_uint; 3],
+    pub(crate) filter: c_uint,
+    pub(crate) flags: c_uint,
+    pub(crate) max_anisotropy: c_uint,
+    pub(crate) mipmap_filter: c_uint,
+    pub(crate) mipmap_bias: c_float,
+    pub(crate) mipmap_levels: [c_float; 2],
+    pub(crate) border: [c_float; 4],
     reserved: [c_int; 12],
+}
+
+impl Default for TextureDescriptor {
+    /// By points, clamped.
+    fn default() -> Self {
+        const CLAMP: c_uint = 1;
+        Self {
+            modes: [CLAMP; 3],
+            filter: 0,
+            flags: 0,
+            max_anisotropy: 0,
+            mipmap_filter: 0,
+            mipmap_bias: 0.0,
+            mipmap_levels: [0.0; 2],
+            border: [0.0; 4],
+            reserved: [0; 12],
+        }
+    }
 }
 
 const _: () = assert!(size_of::<TextureDescriptor>() == 104);
@@ -103,6 +121,45 @@ impl Array {
 }
 
 impl Resource {
+    fn new(kind: c_uint, first: &[u64]) -> Self {
+        let mut words = [0; 16];
+        words[..first.len()].copy_from_slice(first);
+        let flags = 0;
+        Self { kind, words, flags }
+    }
+
+    pub(crate) fn of_array(array: Handle) -> Self {
+        Self::new(ARRAY, &[array as u64])
+    }
+
+    pub(crate) fn of_mipmap(mipmap: Handle) -> Self {
+        Self::new(MIPMAP, &[mipmap as u64])
+    }
+
+    /// A row of elements, whose format has its channels behind it.
+    pub(crate) fn linear(address: u64, format: (c_uint, c_uint), bytes: usize) -> Self {
+        Self::new(LINEAR, &[address, 0, bytes as u64]).of_format(format)
+    }
+
+    /// Rows of elements: width, height, and bytes from a row to the next.
+    pub(crate) fn pitched(address: u64, format: (c_uint, c_uint), of: [usize; 3]) -> Self {
+        let [width, height, pitch] = of.map(|one| one as u64);
+        Self::new(PITCHED, &[address, 0, width, height, pitch]).of_format(format)
+    }
+
+    /// The same memory with elements of another format; an array's stay as they are.
+    pub(crate) fn of_format(mut self, (format, channels): (c_uint, c_uint)) -> Self {
+        if self.address().is_some() {
+            self.words[1] = u64::from(channels) << 32 | u64::from(format);
+        }
+        self
+    }
+
+    /// The address of memory that is no array.
+    pub(crate) fn address(&self) -> Option<u64> {
+        matches!(self.kind, LINEAR | PITCHED).then_some(self.words[0])
+    }
+
     /// The array that it names, if it names one.
     pub(crate) fn array(&self) -> Option<Handle> {
         (self.kind == ARRAY).then_some(self.words[0] as Handle)
