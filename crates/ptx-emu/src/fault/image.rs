@@ -61,6 +61,11 @@ pub enum ImageProblem {
         /// Bytes that the instruction accesses.
         bytes: u32,
     },
+    /// Outside of a surface, with `.trap`, of an access that counts elements.
+    OutsideElements {
+        /// Elements of a row, rows, and layers or faces.
+        extent: [u64; 3],
+    },
     /// A surface's first coordinate, which counts bytes, that is not a multiple of the size.
     Misaligned {
         /// Bytes that the instruction accesses.
@@ -90,7 +95,9 @@ impl ImageProblem {
             Self::NeverMade | Self::Destroyed | Self::Unbound | Self::OtherKind => {
                 "invalid texture or surface"
             }
-            Self::Outside { .. } | Self::Memory { .. } => "out of bounds",
+            Self::Outside { .. } | Self::OutsideElements { .. } | Self::Memory { .. } => {
+                "out of bounds"
+            }
             Self::Misaligned { .. } => "misaligned access",
         }
     }
@@ -111,6 +118,10 @@ impl fmt::Display for ImageProblem {
                 f,
                 "{} there are outside of the surface, which has {} per row, {height} rows and {depth} layers; the first coordinate counts bytes",
                 Bytes((*bytes).into()), Bytes(*width)
+            ),
+            Self::OutsideElements { extent: [width, height, depth] } => write!(
+                f,
+                "the element there is outside of the surface, which has {width} elements per row, {height} rows and {depth} layers"
             ),
             Self::Misaligned { bytes } => write!(
                 f,

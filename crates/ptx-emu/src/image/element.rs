@@ -58,6 +58,33 @@ pub(crate) fn floats(image: &Image, sampler: &Sampler, bytes: &Bytes) -> [f32; 4
     })
 }
 
+/// The bytes of an element of these values, which are `f32` where its channels are floats, and
+/// else integers of 32 bits. One that does not fit in its channel is the nearest that does: the
+/// PTX ISA does not say.
+pub(crate) fn of_values(image: &Image, values: [u32; 4]) -> Bytes {
+    let size = image.channel.bytes() as usize;
+    let mut bytes = Bytes::default();
+    let own = bytes.chunks_exact_mut(size).take(image.channels as usize);
+    for (to, value) in own.zip(values) {
+        let signed = value as i32;
+        let bits = match image.channel {
+            Channel::U8 => value.min(u8::MAX.into()),
+            Channel::U16 => value.min(u16::MAX.into()),
+            Channel::S8 => signed.clamp(i8::MIN.into(), i8::MAX.into()) as u32,
+            Channel::S16 => signed.clamp(i16::MIN.into(), i16::MAX.into()) as u32,
+            Channel::F16 => exact::convert(
+                value.into(),
+                &exact::F32,
+                &exact::F16,
+                exact::Rounding::Nearest,
+            ) as u32,
+            Channel::U32 | Channel::S32 | Channel::F32 => value,
+        };
+        to.copy_from_slice(&bits.to_le_bytes()[..size]);
+    }
+    bytes
+}
+
 /// A signed integer as a part of the greatest; the least one counts as its successor.
 fn signed_part(bits: u32, greatest: f32) -> f32 {
     let part = bits as i32 as f32 / greatest;
@@ -88,6 +115,23 @@ mod tests {
             pitch: 0,
             layer: 0,
         }
+    }
+
+    #[test]
+    fn values_become_channels() {
+        let of = |channel, values| of_values(&image(channel, 2), values);
+        let both = |bytes: Bytes, size: usize| bytes[..2 * size].to_vec();
+        let far = [300, (-200i32) as u32, 0, 0];
+        assert_eq!(both(of(Channel::U8, far), 1), [255, 255]);
+        assert_eq!(both(of(Channel::S8, far), 1), [127, 0x80]);
+        assert_eq!(both(of(Channel::S16, far), 2), [0x2c, 1, 0x38, 0xff]);
+        let floats = [1.0f32.to_bits(), (-2.5f32).to_bits(), 0, 0];
+        assert_eq!(both(of(Channel::F16, floats), 2), [0, 0x3c, 0, 0xc1]);
+        assert_eq!(
+            both(of(Channel::F32, floats), 4)[4..],
+            (-2.5f32).to_le_bytes()
+        );
+        assert_eq!(of(Channel::U8, [1, 2, 3, 4])[2..], [0; 14]);
     }
 
     #[test]

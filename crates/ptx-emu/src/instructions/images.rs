@@ -235,3 +235,39 @@ impl Action for LoadElements {
         Ok(())
     }
 }
+
+/// Stores the bytes of each lane.
+#[derive(Debug)]
+pub(super) struct StoreElements {
+    pub(super) values: [Bytes; LANES],
+}
+
+impl Action for StoreElements {
+    fn run<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        _: &mut Registers,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        let bytes = |lane: usize| self.values[lane][..request.width as usize].iter().zip(0..);
+        let store_lanes = |to: &mut R, some: u32| {
+            for lane in lanes(some) {
+                let start = request.addresses[lane] - to.base();
+                bytes(lane).for_each(|(&byte, k)| to.store(lane, start + k, 1, byte.into()));
+            }
+        };
+        if runner.launch.sanitize.races {
+            let changes = |held: &R, lane: usize| {
+                let start = request.addresses[lane] - held.base();
+                bytes(lane).any(|(&byte, k)| held.load(lane, start + k, 1) as u8 != byte)
+            };
+            runner.check_stores(request, region, span, changes, store_lanes)?;
+        } else {
+            store_lanes(region, request.mask);
+        }
+        runner.mark_written(request, region, span);
+        Ok(())
+    }
+}

@@ -19,6 +19,7 @@
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `texture`, `surface` | fetches of textures; loads and stores of surfaces |
+//! | `formatted_store` | stores to surfaces that convert |
 //! | `images`, `image_query` | their objects by number or by name; what they say of themselves |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
@@ -43,6 +44,7 @@ mod elements;
 mod fence;
 mod fields;
 mod float;
+mod formatted_store;
 mod half;
 mod image_query;
 mod images;

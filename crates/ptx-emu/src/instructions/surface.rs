@@ -1,4 +1,4 @@
-//! Surfaces: `suld.b`, `sust.b`.
+//! Surfaces: `suld.b`, `sust.b`; `sust.p` is in `formatted_store`.
 //!
 //! The first coordinate counts bytes, and values are not converted. Outside of the surface, `.trap`
 //! is a fault, `.clamp` goes to the edge, and `.zero` reads zeros and stores nothing (PTX ISA,
@@ -7,8 +7,8 @@
 use ptx::ScalarType;
 
 use super::elements::Elements;
-use super::images::{LoadElements, Name, Named, Unset, memory_problem, shape};
-use crate::access::{Action, Region};
+use super::formatted_store;
+use super::images::{LoadElements, Name, Named, StoreElements, Unset, memory_problem, shape};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, ImageProblem, Stop};
 use crate::image::Image;
@@ -16,7 +16,6 @@ use crate::image::element::Bytes;
 use crate::image::sampling::Shape;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{LANES, Registers, Slot, lanes};
-use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{LoadsOwn, Rule};
 use crate::unset_values::shadows::Shadow;
@@ -24,7 +23,7 @@ use crate::warp::Warp;
 
 /// The meaning of coordinates outside of the surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outside {
+pub(super) enum Outside {
     Trap,
     Clamp,
     Zero,
@@ -52,6 +51,9 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
 
 /// `sust`.
 pub(super) fn store(r: &mut Reader) -> Read<Op> {
+    if r.has("p") {
+        return formatted_store::store(r);
+    }
     (r.class, r.rule) = (InstructionClass::Store, Rule::Strict);
     other(Store(place(r, false)?))
 }
@@ -64,15 +66,7 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     if shape.is_cube {
         return Err(r.no_such_form());
     }
-    // Caches are coherent here.
-    r.choice(&[
-        ("ca", ()),
-        ("cg", ()),
-        ("cs", ()),
-        ("cv", ()),
-        ("wb", ()),
-        ("wt", ()),
-    ]);
+    skip_caching(r);
     let count = r.choice(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
     let ty = r.ty()?;
     let is_known = matches!(
@@ -82,18 +76,11 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     if !is_known {
         return Err(r.unsupported_type(ty));
     }
-    let outside = r.need(
-        "`.trap`, `.clamp` or `.zero`",
-        &[
-            ("trap", Outside::Trap),
-            ("clamp", Outside::Clamp),
-            ("zero", Outside::Zero),
-        ],
-    )?;
+    let outside = outside(r)?;
     r.operands(2)?;
     let mut registers = None;
     if is_load {
-        registers = Some(values(r, count, ty, true)?);
+        registers = Some(values(r, Some(count), ty, true)?);
     }
     let named = Named::read(r)?;
     let mut types = vec![ScalarType::S32; shape.dimensions];
@@ -103,7 +90,7 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     let coordinates = named.rows(r, &types)?;
     let registers = match registers {
         Some(registers) => registers,
-        None => values(r, count, ty, false)?,
+        None => values(r, Some(count), ty, false)?,
     };
     r.function.note_access(ptx::Space::Global, ty.bytes());
     Ok(Place {
@@ -122,16 +109,41 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     })
 }
 
-/// The registers of the next operand: a vector, or the only one.
-fn values(
+/// Takes what an access says of caches, which are coherent here.
+pub(super) fn skip_caching(r: &mut Reader) {
+    r.choice(&[
+        ("ca", ()),
+        ("cg", ()),
+        ("cs", ()),
+        ("cv", ()),
+        ("wb", ()),
+        ("wt", ()),
+    ]);
+}
+
+/// Takes the meaning of coordinates outside of the surface.
+pub(super) fn outside(r: &mut Reader) -> Read<Outside> {
+    r.need(
+        "`.trap`, `.clamp` or `.zero`",
+        &[
+            ("trap", Outside::Trap),
+            ("clamp", Outside::Clamp),
+            ("zero", Outside::Zero),
+        ],
+    )
+}
+
+/// The registers of the next operand, a vector or the only one: of this number, or without one as
+/// many as a vector has.
+pub(super) fn values(
     r: &mut Reader,
-    count: usize,
+    count: Option<usize>,
     ty: ScalarType,
     is_load: bool,
 ) -> Read<Box<[Option<Slot>]>> {
     let operand = r.operand()?;
     let all = r.vector(operand)?.unwrap_or_else(|| vec![operand.clone()]);
-    if all.len() != count {
+    if count.map_or(!matches!(all.len(), 1 | 2 | 4), |count| all.len() != count) {
         return Err(r.unexpected(operand, "as many registers as the instruction moves"));
     }
     let one = |one| {
@@ -300,41 +312,5 @@ impl Execute for Store {
             runner.access_global(warp, At { active, ..at }, request, self.0.tally, &stores)?;
         }
         Ok(Next::Step)
-    }
-}
-
-/// Stores the bytes of each lane.
-#[derive(Debug)]
-struct StoreElements {
-    values: [Bytes; LANES],
-}
-
-impl Action for StoreElements {
-    fn run<R: Region>(
-        &self,
-        runner: &mut BlockRunner,
-        _: &mut Registers,
-        region: &mut R,
-        request: &Request,
-        span: &Span,
-    ) -> Result<(), Stop> {
-        let bytes = |lane: usize| self.values[lane][..request.width as usize].iter().zip(0..);
-        let store_lanes = |to: &mut R, some: u32| {
-            for lane in lanes(some) {
-                let start = request.addresses[lane] - to.base();
-                bytes(lane).for_each(|(&byte, k)| to.store(lane, start + k, 1, byte.into()));
-            }
-        };
-        if runner.launch.sanitize.races {
-            let changes = |held: &R, lane: usize| {
-                let start = request.addresses[lane] - held.base();
-                bytes(lane).any(|(&byte, k)| held.load(lane, start + k, 1) as u8 != byte)
-            };
-            runner.check_stores(request, region, span, changes, store_lanes)?;
-        } else {
-            store_lanes(region, request.mask);
-        }
-        runner.mark_written(request, region, span);
-        Ok(())
     }
 }

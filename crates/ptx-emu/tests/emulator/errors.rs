@@ -419,7 +419,6 @@ fn what_is_not_modelled_is_a_value() {
         "tex.2dms.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r0, %r1, %r2, %r3}];",
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%r0, %r1, %r2, %r3}, %d1, %d2, %r1, 0, 1, 1, 1, 0, 0;",
         "suld.b.1d.b128.trap %r1, [%d1, {%r2}];",
-        "sust.p.1d.b32.trap [%d1, {%r2}], %r1;",
         "txq.channel_order.b32 %r1, [%d1];",
         "tld4.r.cube.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2, %r3, %r0}];",
         "sured.b.add.1d.u32.trap [%d1, {%r2}], %r1;",

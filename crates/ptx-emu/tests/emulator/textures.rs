@@ -109,6 +109,20 @@ const KERNELS: &str = "
     st.global.f32 [%rd1], %f5;
     ret;
 }
+.visible .entry formatted(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<3>;
+    .reg .f32 %f<3>;
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, 1;
+    cvt.rn.f32.u32 %f1, %r1;
+    neg.f32 %f2, %f1;
+    sust.p.2d.b32.zero [%rd2, {%r1, %r2}], {%f1, %f2};
+    sust.p.2d.v2.b32.trap [%rd2, {%r1, %r2}], {%f1, %f2};
+    ret;
+}
 .visible .entry race(.param .u64 out, .param .u64 object)
 {
     .reg .b64 %rd<3>;
@@ -338,6 +352,36 @@ fn freed_memory_behind_a_texture_is_out_of_bounds() {
         fault.to_string(),
         format!(
             "`tex.1d.v4.u32.s32` of texture object {texture:#x} at (-1): 4 bytes at offset 0 of buffer `elements`, which has been freed"
+        )
+    );
+}
+
+/// The first coordinate counts elements, and floats become those of the surface.
+#[test]
+fn formatted_stores_convert() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::F16, &[0; 8]);
+    let plane = Image {
+        channels: 2,
+        ..plane
+    };
+    let surface = tried.machine.add_surface(plane);
+    tried.launch("formatted", 4, surface).unwrap();
+    let mut row = [0; 16];
+    tried.machine.read(plane.address + 16, &mut row).unwrap();
+    let halves: Vec<u16> = { row.chunks_exact(2) }
+        .map(|two| u16::from_le_bytes([two[0], two[1]]))
+        .collect();
+    assert_eq!(
+        halves,
+        [0, 0x8000, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4200, 0xc200]
+    );
+    let fault = tried.fault("formatted", 5, surface);
+    assert_eq!(fault.name(), "out of bounds");
+    assert_eq!(
+        fault.to_string(),
+        format!(
+            "`sust.p.2d.v2.b32.trap` of surface object {surface:#x} at (4, 1): the element there is outside of the surface, which has 4 elements per row, 2 rows and 1 layers"
         )
     );
 }

@@ -1,0 +1,155 @@
+//! Formatted stores to surfaces: `sust.p`.
+//!
+//! The first coordinate counts elements, and values of 32 bits become the channels of an element:
+//! they are floats where the surface has floats, and integers where it has integers (PTX ISA,
+//! "sust"). Compilers of shaders write it, Slang among them.
+
+use ptx::ScalarType;
+
+use super::images::{Name, Named, StoreElements, memory_problem, shape};
+use super::surface::{Outside, outside, values};
+use crate::counts::InstructionClass;
+use crate::fault::{AccessKind, FaultKind, ImageProblem, Stop};
+use crate::image::Image;
+use crate::image::element::{self, Bytes};
+use crate::read::{Read, Reader, other};
+use crate::registers::{LANES, Registers, Slot, lanes};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
+use crate::warp::Warp;
+
+/// `sust.p`, behind its `.p`.
+pub(super) fn store(r: &mut Reader) -> Read<Op> {
+    (r.class, r.rule) = (InstructionClass::Store, Rule::Strict);
+    let shape = shape(r)?;
+    if shape.is_cube {
+        return Err(r.no_such_form());
+    }
+    super::surface::skip_caching(r);
+    let count = r.choice(&[("v2", 2), ("v4", 4)]);
+    r.only_type(ScalarType::B32)?;
+    let outside = outside(r)?;
+    r.operands(2)?;
+    let named = Named::read(r)?;
+    let mut types = vec![ScalarType::S32; shape.dimensions];
+    if shape.is_layered {
+        types.insert(0, ScalarType::U32);
+    }
+    let coordinates = named.rows(r, &types)?;
+    let values = values(r, count, ScalarType::B32, false)?;
+    r.function
+        .note_access(ptx::Space::Global, ScalarType::B32.bytes());
+    other(FormattedStore {
+        name: Name::new(r, named),
+        coordinates,
+        is_layered: shape.is_layered,
+        outside,
+        values,
+        tally: r.function.tally(),
+    })
+}
+
+#[derive(Debug)]
+struct FormattedStore {
+    name: Name,
+    /// The layer's number first.
+    coordinates: Box<[Slot]>,
+    is_layered: bool,
+    outside: Outside,
+    /// Red, green, blue, alpha, as many as there are.
+    values: Box<[Option<Slot>]>,
+    tally: u32,
+}
+
+impl FormattedStore {
+    /// The address of the element that a lane stores; none where `.zero` stores none.
+    fn address(
+        &self,
+        runner: &BlockRunner,
+        image: &Image,
+        all: &[i64],
+    ) -> Result<Option<u64>, ImageProblem> {
+        let (layer, rest) = match all {
+            [layer, rest @ ..] if self.is_layered => (*layer, rest),
+            _ => (0, all),
+        };
+        let part = |k: usize, other: i64| rest.get(k).copied().unwrap_or(other);
+        let mut at = [part(0, 0), part(1, 0), part(2, layer)];
+        let extent = image.extent.map(i64::from);
+        if !(0..3).all(|k| (0..extent[k]).contains(&at[k])) {
+            match self.outside {
+                Outside::Trap => {
+                    let extent = image.extent.map(u64::from);
+                    return Err(ImageProblem::OutsideElements { extent });
+                }
+                Outside::Zero => return Ok(None),
+                Outside::Clamp => {
+                    for (one, count) in at.iter_mut().zip(extent) {
+                        *one = (*one).clamp(0, count - 1);
+                    }
+                }
+            }
+        }
+        let address = image.element(at.map(|one| one as u32));
+        match memory_problem(runner, address, image.element_bytes()) {
+            Some(problem) => Err(problem),
+            None => Ok(Some(address)),
+        }
+    }
+
+    /// The element that a lane stores. What its vector lacks has any value; here it is 0.
+    fn element(&self, image: &Image, registers: &Registers, lane: usize) -> Bytes {
+        let value = |k: usize| {
+            let slot = self.values.get(k).copied().flatten();
+            slot.map_or(0, |slot| registers.lane(slot, lane) as u32)
+        };
+        element::of_values(image, std::array::from_fn(value))
+    }
+}
+
+impl Execute for FormattedStore {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let mut found = Vec::with_capacity(at.active.count_ones() as usize);
+        let mut values = [Bytes::default(); LANES];
+        for lane in lanes(at.active) {
+            let registers = &warp.registers;
+            let coordinates: Vec<i64> = { self.coordinates.iter() }
+                .map(|&slot| i64::from(registers.lane(slot, lane) as i32))
+                .collect();
+            let problem = match self.name.object(runner, registers, lane, false) {
+                Ok(object) => match self.address(runner, object.image(), &coordinates) {
+                    Ok(Some(address)) => {
+                        values[lane] = self.element(object.image(), registers, lane);
+                        found.push((lane, address, object.image().element_bytes()));
+                        continue;
+                    }
+                    Ok(None) => continue,
+                    Err(problem) => problem,
+                },
+                // It has no defined result.
+                Err(_) if !runner.launch.sanitize.uninitialized => continue,
+                Err(problem) => problem,
+            };
+            let coordinates = coordinates.iter().map(|&one| one as f64).collect();
+            let access = self.name.access(registers, lane, coordinates);
+            let thread = (warp.index * LANES + lane) as u32;
+            return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
+        }
+        runner.turn.changes += 1;
+        runner.turn.stored_at = runner.turn.executed;
+        let stores = StoreElements { values };
+        // Lanes may have surfaces with elements of other sizes.
+        for bytes in [1, 2, 4, 8, 16] {
+            let (mut addresses, mut active) = ([0; LANES], 0);
+            for &(lane, address, _) in found.iter().filter(|(.., size)| *size == bytes) {
+                addresses[lane] = address;
+                active |= 1 << lane;
+            }
+            if active != 0 {
+                let request = (AccessKind::Store, &addresses, bytes);
+                runner.access_global(warp, At { active, ..at }, request, self.tally, &stores)?;
+            }
+        }
+        Ok(Next::Step)
+    }
+}
