@@ -57,8 +57,7 @@
 //! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
 //!   not found.
-//! - Texture references, views of arrays, anisotropic filters, virtual memory management, and
-//!   inter-process handles are not supported.
+//! - Anisotropic filters, virtual memory management, and inter-process handles are not supported.
 
 // The driver's library has another name and other conventions elsewhere, and cargo makes an empty
 // one there.

@@ -550,3 +550,24 @@ fn a_mipmap_has_levels_down_to_one_element() {
         400
     );
 }
+
+/// libcu++ asks for a device's pool by its place.
+#[test]
+fn pools_are_of_a_place() {
+    context();
+    let (mut by_place, mut of_device, place) = (0, 0, [1 as c_int, 0]);
+    let mut ask = |place: [c_int; 2], kind: c_int| cu!(cuMemGetDefaultMemPool(&mut by_place => *mut Handle, &place => *const [c_int; 2], kind => c_int));
+    assert_eq!(
+        (ask([2, 0], 1), ask([1, 0], 2), ask(place, 1)),
+        (801, 801, 0)
+    );
+    let asked = cu!(cuDeviceGetDefaultMemPool(&mut of_device => *mut Handle, 0 => c_int));
+    assert_eq!((asked, by_place), (0, of_device));
+    let (mut made, mut current) = (0, 0);
+    let properties = [1 as c_int, 0, 1, 0];
+    let created = cu!(cuMemPoolCreate(&mut made => *mut Handle, &properties => *const [c_int; 4]));
+    let set = cu!(cuMemSetMemPool(&place => *const [c_int; 2], 1 => c_int, made => Handle));
+    let told =
+        cu!(cuMemGetMemPool(&mut current => *mut Handle, &place => *const [c_int; 2], 1 => c_int));
+    assert_eq!((created, set, told, current), (0, 0, 0, made));
+}

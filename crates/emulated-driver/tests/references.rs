@@ -194,3 +194,99 @@ fn references_tell_what_was_set() {
     );
     assert_eq!(found, color);
 }
+
+/// `CUDA_RESOURCE_VIEW_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct View {
+    format: c_uint,
+    extent: [usize; 3],
+    levels: [c_uint; 2],
+    layers: [c_uint; 2],
+    reserved: [c_uint; 16],
+}
+
+/// A texture of an array, by a view.
+fn viewed(array: Handle, view: &View) -> (c_int, u64) {
+    let (mut resource, mut sampling, mut object) = ([0u64; 18], [0u64; 13], 0u64);
+    resource[1] = array as u64;
+    // Clamped, by points; CU_TRSF_READ_AS_INTEGER.
+    sampling[..3].copy_from_slice(&[1 << 32 | 1, 1, 1]);
+    let made = cu!(cuTexObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64, sampling.as_ptr() => *const u64,
+        view => *const View));
+    (made, object)
+}
+
+/// Elements of one `f32` are seen as four bytes each, and layers from the second on.
+#[test]
+fn a_view_has_other_elements_and_a_part_of_the_layers() {
+    const FETCH: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u64 object)
+{
+    .reg .f32 %f<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [object];
+    mov.f32 %f1, 0f3F800000;
+    mov.u32 %r1, 0;
+    tex.a1d.v4.u32.f32 {%r2, %r3, %r4, %r5}, [%rd2, {%r1, %f1}];
+    st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5};
+    ret;
+}
+";
+    context();
+    let (mut array, flags) = (0, 1u32);
+    let descriptor = [4u64, 0, 3, 1 << 32 | 0x20, flags.into()];
+    let made =
+        cu!(cuArray3DCreate_v2(&mut array => *mut Handle, descriptor.as_ptr() => *const u64));
+    assert_eq!(made, 0);
+    let values: Vec<u32> = (0..12).map(|k| 0x0403_0200 + k).collect();
+    // CUDA_MEMCPY3D: of the host (1) to an array (3), 16 bytes by 1 by 3.
+    let mut copy = [0u64; 25];
+    (copy[4], copy[5]) = (1, values.as_ptr() as u64);
+    (copy[9], copy[10]) = (16, 1);
+    (copy[15], copy[18]) = (3, array as u64);
+    copy[22..].copy_from_slice(&[16, 1, 3]);
+    assert_eq!(cu!(cuMemcpy3D_v2(copy.as_ptr() => *const u64)), 0);
+    const UINT_4X8: c_uint = 3;
+    let view = View {
+        format: UINT_4X8,
+        extent: [4, 0, 0],
+        layers: [1, 2],
+        ..View::default()
+    };
+    let (made, object) = viewed(array, &view);
+    assert_eq!(made, 0);
+    let kernel = function(module(FETCH), "k");
+    let out = allocate(16);
+    assert_eq!(launch(kernel, 1, 0, &[arg(&out), arg(&object)]), 0);
+    // The second element of the second layer is the sixth.
+    assert_eq!(read(out, 4), [5, 2, 3, 4]);
+    let mut known = View::default();
+    assert_eq!(
+        cu!(cuTexObjectGetResourceViewDesc(&mut known => *mut View, object => u64)),
+        0
+    );
+    assert_eq!((known.format, known.layers), (UINT_4X8, [1, 2]));
+    for wrong in [
+        View { format: 1, ..view },
+        View {
+            extent: [3, 0, 0],
+            ..view
+        },
+        View {
+            layers: [1, 3],
+            ..view
+        },
+        View {
+            levels: [1, 1],
+            ..view
+        },
+    ] {
+        assert_eq!(viewed(array, &wrong).0, 1);
+    }
+}

@@ -220,10 +220,8 @@ missing! {
     cuMemGetAccess
     cuMemGetAllocationGranularity
     cuMemGetAllocationPropertiesFromHandle
-    cuMemGetDefaultMemPool
     cuMemGetHandleForAddressRange
     cuMemGetLocationInfo
-    cuMemGetMemPool
     cuMemImportFromShareableHandle
     cuMemMap
     cuMemMapArrayAsync
@@ -236,7 +234,6 @@ missing! {
     cuMemRelease
     cuMemRetainAllocationHandle
     cuMemSetAccess
-    cuMemSetMemPool
     cuMemUnmap
     cuMemcpy3DBatchAsync
     cuMemcpy3DBatchAsync_v2

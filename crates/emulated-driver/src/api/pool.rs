@@ -7,6 +7,7 @@ use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
 use crate::objects::work::Work;
+use crate::report;
 
 /// A device as a place, and what it may do.
 const DEVICE: c_int = 1;
@@ -63,6 +64,41 @@ fn free(address: u64, stream: Handle) -> Outcome {
     queue::submit(stream, Work::Free(address))
 }
 
+/// The device of a `CUmemLocation`: the kind of place, and its number. Pools are of devices, and of
+/// memory that stays there, `CU_MEM_ALLOCATION_TYPE_PINNED`.
+///
+/// # Safety
+///
+/// As [`get`].
+unsafe fn place(location: *const [c_int; 2], kind: c_int) -> Outcome<c_int> {
+    const PINNED: c_int = 1;
+    // SAFETY: the caller promises it.
+    let [place, device] = unsafe { get(location)? };
+    if (place, kind) == (DEVICE, PINNED) {
+        return Ok(device);
+    }
+    report::unsupported(
+        report::Need::Function,
+        "a default pool of host memory or of managed memory is not supported",
+    );
+    Err(Code::NOT_SUPPORTED)
+}
+
+fn current_pool(device: c_int) -> Outcome<Handle> {
+    with(|driver| match driver.device(device)?.pool {
+        Some(pool) => Ok(pool),
+        None => driver.default_pool(device),
+    })
+}
+
+fn set_current_pool(device: c_int, pool: Handle) -> Outcome {
+    with(|driver| {
+        driver.pool(pool)?;
+        driver.device(device)?.pool = Some(pool);
+        Ok(())
+    })
+}
+
 /// Attributes that are 64 bits wide: the threshold of release, and bytes that are held and used.
 const THRESHOLD: c_int = 4;
 const FIRST_BYTES: c_int = 5;
@@ -77,19 +113,14 @@ driver_api! {
         free(address, stream)
     }
     fn cuDeviceGetDefaultMemPool(to: *mut Handle, device: c_int) { put(to, with(|driver| driver.default_pool(device))?) }
-    fn cuDeviceGetMemPool(to: *mut Handle, device: c_int) {
-        put(to, with(|driver| match driver.device(device)?.pool {
-            Some(pool) => Ok(pool),
-            None => driver.default_pool(device),
-        })?)
+    fn cuDeviceGetMemPool(to: *mut Handle, device: c_int) { put(to, current_pool(device)?) }
+    fn cuDeviceSetMemPool(device: c_int, pool: Handle) { set_current_pool(device, pool) }
+    fn cuMemGetDefaultMemPool(to: *mut Handle, location: *const [c_int; 2], kind: c_int) {
+        let device = place(location, kind)?;
+        put(to, with(|driver| driver.default_pool(device))?)
     }
-    fn cuDeviceSetMemPool(device: c_int, pool: Handle) {
-        with(|driver| {
-            driver.pool(pool)?;
-            driver.device(device)?.pool = Some(pool);
-            Ok(())
-        })
-    }
+    fn cuMemGetMemPool(to: *mut Handle, location: *const [c_int; 2], kind: c_int) { put(to, current_pool(place(location, kind)?)?) }
+    fn cuMemSetMemPool(location: *const [c_int; 2], kind: c_int, pool: Handle) { set_current_pool(place(location, kind)?, pool) }
     fn cuMemPoolCreate(to: *mut Handle, properties: *const [c_int; 4]) {
         // Kind of allocation, kinds of handles, kind of location, and its number.
         let [_, _, _, device] = get(properties)?;

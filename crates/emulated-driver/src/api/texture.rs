@@ -1,31 +1,29 @@
 //! Textures and surfaces, which kernels read arrays and memory by.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
 use crate::call::{get, put};
 use crate::code::{Code, Outcome};
 use crate::driver::{with, with_context};
-use crate::objects::texture::{Made, Resource, TextureDescriptor};
-use crate::report;
+use crate::objects::texture::{Made, Resource, TextureDescriptor, View};
 
 /// # Safety
 ///
-/// As [`get`].
+/// As [`get`]; there may be no view.
 unsafe fn texture(
     resource: *const Resource,
     sampling: *const TextureDescriptor,
-    view: *const c_void,
+    view: *const View,
 ) -> Outcome<u64> {
-    if !view.is_null() {
-        report::unsupported(
-            report::Need::Function,
-            "cuTexObjectCreate with a view of the resource is not supported",
-        );
-        return Err(Code::NOT_SUPPORTED);
-    }
     // SAFETY: the caller promises it.
     let (resource, sampling) = unsafe { (get(resource)?, get(sampling)?) };
-    with_context(|driver, _| driver.new_texture(resource, sampling))
+    let view = if view.is_null() {
+        None
+    } else {
+        // SAFETY: as above.
+        Some(unsafe { get(view)? })
+    };
+    with_context(|driver, _| driver.new_texture(resource, sampling, view))
 }
 
 fn made(object: u64) -> Outcome<Made> {
@@ -43,14 +41,13 @@ fn sampling(object: u64) -> Outcome<TextureDescriptor> {
 }
 
 driver_api! {
-    fn cuTexObjectCreate(to: *mut u64, resource: *const Resource, sampling: *const TextureDescriptor, view: *const c_void) {
+    fn cuTexObjectCreate(to: *mut u64, resource: *const Resource, sampling: *const TextureDescriptor, view: *const View) {
         put(to, texture(resource, sampling, view)?)
     }
     fn cuTexObjectDestroy(object: u64) { with(|driver| driver.destroy_texture(object)) }
     fn cuTexObjectGetResourceDesc(to: *mut Resource, object: u64) { sampling(object)?; put(to, made(object)?.resource) }
     fn cuTexObjectGetTextureDesc(to: *mut TextureDescriptor, object: u64) { put(to, sampling(object)?) }
-    // There are none: an object that has one cannot be made.
-    fn cuTexObjectGetResourceViewDesc(_to: *mut c_void, object: u64) { sampling(object)?; Err(Code::INVALID_VALUE) }
+    fn cuTexObjectGetResourceViewDesc(to: *mut View, object: u64) { put(to, made(object)?.view.ok_or(Code::INVALID_VALUE)?) }
     fn cuSurfObjectCreate(to: *mut u64, resource: *const Resource) {
         let resource = get(resource)?;
         put(to, with_context(|driver, _| driver.new_surface(resource))?)

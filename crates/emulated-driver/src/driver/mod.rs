@@ -74,6 +74,7 @@ pub(crate) struct Driver {
     pub(crate) images: HashMap<u64, Made>,
     pub(crate) texture_references: HashMap<Handle, TextureReference>,
     pub(crate) surface_references: HashMap<Handle, SurfaceReference>,
+    has_noted_anisotropy: bool,
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
@@ -178,6 +179,7 @@ impl Driver {
             arrays: HashMap::new(),
             mipmaps: HashMap::new(),
             images: HashMap::new(),
+            has_noted_anisotropy: false,
             texture_references: HashMap::new(),
             surface_references: HashMap::new(),
             allocations: BTreeMap::new(),

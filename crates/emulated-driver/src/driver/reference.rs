@@ -56,6 +56,7 @@ impl Driver {
             changed.levels = self.levels(&resource)?;
         }
         let levels = changed.levels.clone();
+        self.note_anisotropy(&levels, &changed.sampling);
         self.machine.bind_texture(changed.variable, levels, sampler);
         self.texture_references.insert(handle, changed);
         Ok(())

@@ -4,7 +4,7 @@ use ptx_emu::Image;
 
 use super::Driver;
 use crate::code::{Code, Outcome};
-use crate::objects::texture::{Made, Resource, TextureDescriptor};
+use crate::objects::texture::{Made, Resource, TextureDescriptor, View};
 use crate::report;
 
 impl Driver {
@@ -36,15 +36,40 @@ impl Driver {
         levels.map(|level| self.array(*level)?.image()).collect()
     }
 
+    /// Says once that fetches with gradients are filtered in another way than a GPU does. It
+    /// matters to these alone: others have no direction in which to take more elements.
+    pub(super) fn note_anisotropy(&mut self, levels: &[Image], sampling: &TextureDescriptor) {
+        if levels.len() > 1 && sampling.max_anisotropy > 1 && !self.has_noted_anisotropy {
+            self.has_noted_anisotropy = true;
+            report::note(
+                "a texture of a mipmap asks for an anisotropic filter: fetches with gradients \
+                 take the level of the longer one here, where a GPU takes several elements of a finer one",
+            );
+        }
+    }
+
     pub(crate) fn new_texture(
         &mut self,
         resource: Resource,
         sampling: TextureDescriptor,
+        view: Option<View>,
     ) -> Outcome<u64> {
-        let (levels, sampler) = (self.levels(&resource)?, sampling.sampler()?);
+        let (mut levels, sampler) = (self.levels(&resource)?, sampling.sampler()?);
+        if let Some(view) = &view {
+            // Memory that is no array has none.
+            if resource.address().is_some() {
+                return Err(Code::INVALID_VALUE);
+            }
+            levels = view.of(&levels)?;
+        }
+        self.note_anisotropy(&levels, &sampling);
         let object = self.machine.add_mipmap(levels, sampler);
-        let sampling = Some(sampling);
-        self.images.insert(object, Made { resource, sampling });
+        let made = Made {
+            resource,
+            sampling: Some(sampling),
+            view,
+        };
+        self.images.insert(object, made);
         Ok(object)
     }
 
@@ -55,8 +80,12 @@ impl Driver {
         }
         let image = self.elements(&resource)?;
         let object = self.machine.add_surface(image);
-        let sampling = None;
-        self.images.insert(object, Made { resource, sampling });
+        let made = Made {
+            resource,
+            sampling: None,
+            view: None,
+        };
+        self.images.insert(object, made);
         Ok(object)
     }
 

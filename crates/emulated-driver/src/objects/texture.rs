@@ -68,6 +68,84 @@ pub(crate) struct Made {
     pub(crate) resource: Resource,
     /// None of a surface.
     pub(crate) sampling: Option<TextureDescriptor>,
+    pub(crate) view: Option<View>,
+}
+
+/// `CUDA_RESOURCE_VIEW_DESC`: a part of an array, perhaps with elements of another format.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct View {
+    /// `CUresourceViewFormat`.
+    format: c_uint,
+    extent: [usize; 3],
+    levels: [c_uint; 2],
+    layers: [c_uint; 2],
+    reserved: [c_uint; 16],
+}
+
+const _: () = assert!(size_of::<View>() == 112);
+
+impl View {
+    /// The channel and their number; none where the array's stay.
+    fn elements(&self) -> Outcome<Option<(Channel, u32)>> {
+        const CHANNELS: [Channel; 8] = [
+            Channel::U8,
+            Channel::S8,
+            Channel::U16,
+            Channel::S16,
+            Channel::U32,
+            Channel::S32,
+            Channel::F16,
+            Channel::F32,
+        ];
+        // Three formats of each: with 1, 2 and 4 channels.
+        let Some(number) = self.format.checked_sub(1) else {
+            return Ok(None);
+        };
+        let channel = CHANNELS.get(number as usize / 3);
+        // Behind them are blocks of compressed elements.
+        let channel = channel.ok_or(Code::NOT_SUPPORTED)?;
+        Ok(Some((*channel, 1 << (number % 3))))
+    }
+
+    /// The levels of a texture that are seen, each with what is seen of it.
+    ///
+    /// # Errors
+    ///
+    /// Of a part that is not there, of an extent that is not the first level's, and of elements
+    /// that have another size (CUDA driver API, "Texture Object Management").
+    pub(crate) fn of(&self, all: &[Image]) -> Outcome<Box<[Image]>> {
+        let [first, last] = self.levels.map(|level| level as usize);
+        let seen = all.get(first..=last).ok_or(Code::INVALID_VALUE)?;
+        let whole = seen.first().ok_or(Code::INVALID_VALUE)?;
+        let is_flat = matches!(whole.kind, ImageKind::Layered | ImageKind::Cube);
+        let dimensions = if is_flat { 2 } else { 3 };
+        let named = extent(self.extent)?;
+        if named[..dimensions] != whole.extent[..dimensions] {
+            return Err(Code::INVALID_VALUE);
+        }
+        let elements = self.elements()?;
+        let [from, to] = self.layers;
+        let is_part = from <= to && (to < whole.extent[2] || to == 0);
+        if !is_part || (!is_flat && (from, to) != (0, 0)) {
+            return Err(Code::INVALID_VALUE);
+        }
+        let view = |image: &Image| {
+            let mut seen = *image;
+            if let Some((channel, channels)) = elements {
+                (seen.channel, seen.channels) = (channel, channels);
+            }
+            if seen.element_bytes() != image.element_bytes() {
+                return Err(Code::INVALID_VALUE);
+            }
+            if is_flat {
+                seen.address += u64::from(from) * image.layer;
+                seen.extent[2] = to - from + 1;
+            }
+            Ok(seen)
+        };
+        seen.iter().map(view).collect()
+    }
 }
 
 /// A channel by `CUarray_format`.
