@@ -71,8 +71,9 @@ impl Origin {
 const NVCC: &str =
     "compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`";
 
-const ASK_FOR_PTX: &str = "ask for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1; cuda.core: \
-                           compile(\"ptx\"); Numba: uninstall nvidia-nvjitlink)";
+const ASK_FOR_PTX: &str = "ask for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1; \
+                           Warp: cuda_output=\"ptx\"; cuda.core: compile(\"ptx\"); \
+                           Numba: uninstall nvidia-nvjitlink)";
 
 /// NVIDIA's libraries that come without PTX, by the beginnings of their files' names.
 const CLOSED: [&str; 10] = [

@@ -5,7 +5,10 @@
 //! layout of our own, with a mark, so that something else is told.
 
 /// The first word of a map.
-const MARK: u64 = u64::from_le_bytes(*b"emuTMAP1");
+pub(crate) const MARK: u64 = u64::from_le_bytes(*b"emuTMAP1");
+
+/// Bytes of a map.
+pub(crate) const MAP_BYTES: u64 = 128;
 
 /// The most dimensions.
 pub const MAX_RANK: usize = 5;
@@ -117,16 +120,28 @@ pub struct TensorMap {
 impl TensorMap {
     /// The map in the 128 bytes of a `CUtensorMap`.
     pub fn encode(&self) -> [u64; 16] {
-        let mut words = [0; 16];
-        words[0] = MARK;
-        words[1] = self.address;
-        let last = self.rank as u64 | (self.element as u64) << 8 | u64::from(self.swizzle) << 16;
-        words[2] = last | u64::from(self.fills_nan) << 24;
-        words[3..8].copy_from_slice(&self.extents);
-        words[8..12].copy_from_slice(&self.strides[1..]);
-        for (index, (&tile, &step)) in self.tile.iter().zip(&self.steps).enumerate() {
-            let field = u64::from(tile) << 4 | u64::from(step);
-            words[12 + index / 4] |= field << (16 * (index % 4));
+        let mut bytes = [0; MAP_BYTES as usize];
+        let mut put = |field: Field, value: u64| {
+            let (offset, size) = field.place();
+            let (start, size) = (offset as usize, size as usize);
+            bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        };
+        put(Field::Address, self.address);
+        put(Field::Rank, self.rank as u64 - 1);
+        put(Field::Element, self.element as u64);
+        put(Field::Swizzle, self.swizzle.into());
+        put(Field::Fill, self.fills_nan.into());
+        for k in 0..MAX_RANK {
+            put(Field::Extent(k), self.extents[k]);
+            put(Field::Tile(k), self.tile[k].into());
+            put(Field::Step(k), self.steps[k].into());
+            if k > 0 {
+                put(Field::Stride(k - 1), self.strides[k]);
+            }
+        }
+        let mut words = [MARK; 16];
+        for (word, part) in words.iter_mut().zip(bytes.as_chunks().0).skip(1) {
+            *word = u64::from_le_bytes(*part);
         }
         words
     }
@@ -136,26 +151,29 @@ impl TensorMap {
         if words[0] != MARK {
             return None;
         }
-        let byte = |shift: u32| (words[2] >> shift & 0xff) as u32;
-        let element = TensorElement::new(byte(8))?;
-        let mut strides = [element.bytes().into(); MAX_RANK];
-        strides[1..].copy_from_slice(&words[8..12]);
-        let field = |index: usize| (words[12 + index / 4] >> (16 * (index % 4)) & 0xffff) as u32;
-        let map = Self {
-            address: words[1],
-            element,
-            rank: byte(0) as usize,
-            extents: std::array::from_fn(|index| words[3 + index]),
-            strides,
-            tile: std::array::from_fn(|index| field(index) >> 4),
-            steps: std::array::from_fn(|index| field(index) & 15),
-            swizzle: byte(16),
-            fills_nan: byte(24) != 0,
+        let get = |field: Field| {
+            let (offset, bytes) = field.place();
+            let word = words[offset as usize / 8] >> (8 * (offset % 8));
+            word & u64::MAX >> (64 - 8 * bytes)
         };
-        let has_all = (1..=MAX_RANK).contains(&map.rank) && map.swizzle <= 3 && {
-            map.steps[..map.rank].iter()
+        let element = TensorElement::new(get(Field::Element) as u32)?;
+        let mut strides = [element.bytes().into(); MAX_RANK];
+        for (k, stride) in strides[1..].iter_mut().enumerate() {
+            *stride = get(Field::Stride(k));
         }
-        .all(|&step| step > 0);
+        let map = Self {
+            address: get(Field::Address),
+            element,
+            rank: get(Field::Rank) as usize + 1,
+            extents: std::array::from_fn(|k| get(Field::Extent(k))),
+            strides,
+            tile: std::array::from_fn(|k| get(Field::Tile(k)) as u32),
+            steps: std::array::from_fn(|k| get(Field::Step(k)) as u32),
+            swizzle: get(Field::Swizzle) as u32,
+            fills_nan: get(Field::Fill) != 0,
+        };
+        let has_all = map.rank <= MAX_RANK && map.swizzle <= 3 && { map.steps[..map.rank].iter() }
+            .all(|&step| step > 0);
         has_all.then_some(map)
     }
 
@@ -176,6 +194,96 @@ impl TensorMap {
             0
         };
         bits >> (64 - 8 * self.element.bytes())
+    }
+}
+
+/// A part of a map that `tensormap.replace` changes, with its dimension where it has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Field {
+    Address,
+    /// One less than there are dimensions.
+    Rank,
+    Element,
+    Interleave,
+    Swizzle,
+    Fill,
+    Extent(usize),
+    /// Along the dimension behind it.
+    Stride(usize),
+    Tile(usize),
+    Step(usize),
+}
+
+impl Field {
+    /// Its first byte in a map, and how many it has.
+    pub(crate) fn place(self) -> (u64, u32) {
+        let at = |start: u64, bytes: u32, k: usize| (start + u64::from(bytes) * k as u64, bytes);
+        match self {
+            Self::Address => (8, 8),
+            Self::Rank => (16, 1),
+            Self::Element => (17, 1),
+            Self::Swizzle => (18, 1),
+            Self::Fill => (19, 1),
+            Self::Interleave => (20, 1),
+            Self::Extent(k) => at(24, 8, k),
+            Self::Stride(k) => at(64, 8, k),
+            Self::Tile(k) => at(96, 2, k),
+            Self::Step(k) => at(106, 1, k),
+        }
+    }
+
+    pub(crate) fn is_of_dimension(self) -> bool {
+        matches!(
+            self,
+            Self::Extent(_) | Self::Stride(_) | Self::Tile(_) | Self::Step(_)
+        )
+    }
+
+    /// The same of another dimension.
+    pub(crate) fn of(self, dimension: usize) -> Self {
+        match self {
+            Self::Extent(_) => Self::Extent(dimension),
+            Self::Stride(_) => Self::Stride(dimension),
+            Self::Tile(_) => Self::Tile(dimension),
+            Self::Step(_) => Self::Step(dimension),
+            whole => whole,
+        }
+    }
+
+    /// Whether an instruction has its new value as a number that the PTX ISA gives a meaning.
+    pub(crate) fn is_constant(self) -> bool {
+        matches!(
+            self,
+            Self::Element | Self::Interleave | Self::Swizzle | Self::Fill
+        )
+    }
+
+    /// What a map has for such a number; `None` if it is not modelled (PTX ISA,
+    /// "tensormap.replace", the table of `new_val`).
+    pub(crate) fn known(self, number: u32) -> Option<u64> {
+        use TensorElement as E;
+        const ELEMENTS: [E; 13] = [
+            E::U8,
+            E::U16,
+            E::U32,
+            E::S32,
+            E::U64,
+            E::S64,
+            E::F16,
+            E::F32,
+            E::F32Ftz,
+            E::F64,
+            E::Bf16,
+            E::Tf32,
+            E::Tf32Ftz,
+        ];
+        match self {
+            Self::Element => ELEMENTS.get(number as usize).map(|one| *one as u64),
+            Self::Interleave => (number == 0).then_some(0),
+            Self::Swizzle => (number <= 3).then_some(number.into()),
+            Self::Fill => (number <= 1).then_some(number.into()),
+            _ => None,
+        }
     }
 }
 

@@ -116,13 +116,25 @@ impl Execute for ProxyFence {
 }
 
 #[derive(Debug)]
-struct Fence {
+pub(super) struct Fence {
     /// Among blocks, not only within the block.
     device: bool,
     acquires: bool,
     releases: bool,
     /// One of an order that all warps see: `fence.sc`, `membar`.
     is_total: bool,
+}
+
+impl Fence {
+    /// One that shows to others what the warp did before: to other blocks, or to its own alone.
+    pub(super) fn releasing(device: bool) -> Self {
+        Self {
+            device,
+            acquires: false,
+            releases: true,
+            is_total: false,
+        }
+    }
 }
 
 impl Execute for Fence {

@@ -38,7 +38,7 @@ impl<'a> Named<'a> {
             OperandKind::Address(ptx::AddressBase::Name(name), 0) => (*name, Vec::new()),
             _ => return Err(r.unexpected(operand, "a texture or surface in `[ ]`")),
         };
-        if let Some(object) = r.variable(operand, name)? {
+        if let Some(object) = r.variable(name)? {
             return Ok(Self {
                 object,
                 name: Some(name.into()),

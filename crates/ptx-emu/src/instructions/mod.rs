@@ -19,6 +19,7 @@
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `texture`, `surface` | fetches of textures; loads and stores of surfaces |
+//! | `replace_map` | tensor maps that a kernel changes |
 //! | `formatted_store` | stores to surfaces that convert |
 //! | `images`, `image_query` | their objects by number or by name; what they say of themselves |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
@@ -58,6 +59,7 @@ mod memory;
 mod moves;
 mod narrow;
 pub(crate) mod party;
+mod replace_map;
 mod store_async;
 mod surface;
 mod system_call;
@@ -203,6 +205,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "txq" | "suq" => image_query::query(r),
         "suld" => surface::load(r),
         "sust" => surface::store(r),
+        "tensormap" => replace_map::read(r),
         "call" => call::call(r),
         "ret" => call::ret(r),
         other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),

@@ -15,11 +15,10 @@ use crate::memory::{PARAM_FRAMES, PARAM_WINDOW, Words, space_of};
 use crate::read::{Read, Reader};
 use crate::registers::Slot;
 use crate::runner::BlockRunner;
-use crate::tensor_map::{MAX_RANK, TensorElement, TensorMap};
+use crate::tensor_map::{MAP_BYTES, MAX_RANK, TensorElement, TensorMap};
 use crate::warp::Warp;
 
-/// Bytes of a map, and its alignment.
-const MAP_BYTES: u64 = 128;
+/// The alignment of a map.
 const MAP_ALIGN: u64 = 64;
 /// Bytes in whose multiples a tile begins in its row.
 const UNIT: u32 = 16;

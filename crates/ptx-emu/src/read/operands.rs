@@ -389,14 +389,15 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(slot)
     }
 
-    /// The address of a variable of global memory; none of a register. `operand` has the name.
-    pub(crate) fn variable(&mut self, operand: &Operand<'a>, name: &'a str) -> Read<Option<Slot>> {
+    /// The address of a variable of global memory; none of a register.
+    pub(crate) fn variable(&mut self, name: &'a str) -> Read<Option<Slot>> {
         match self.body.resolve(name) {
-            Some(Named::Symbol(symbol @ Symbol::Global(_))) => {
+            Some(Named::Symbol(symbol)) if self.symbol_space(symbol) == Space::Global => {
                 Ok(Some(self.locate(Target::Symbol(symbol, 0)).base))
             }
-            Some(Named::Param(..)) => Err(self.unsupported("a parameter by its name")),
-            Some(Named::Symbol(_)) => Err(self.unexpected(operand, "a variable of global memory")),
+            Some(Named::Param(..) | Named::Symbol(_)) => {
+                Err(self.unsupported("a parameter or a variable by its name"))
+            }
             _ => Ok(None),
         }
     }

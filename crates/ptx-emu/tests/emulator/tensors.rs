@@ -43,13 +43,53 @@ fn made(map: &TensorMap) -> String {
     text
 }
 
+/// The text that makes a map there by `tensormap.replace`, of zeros in shared memory, as Triton
+/// does.
+fn replaced(map: &TensorMap) -> String {
+    let mut text = "mov.u32 %r5, replaced;\nmad.lo.u32 %r6, %r2, 4, %r5;\nmov.u32 %r7, 0;\n\
+        st.shared.u32 [%r6], %r7;\nbar.warp.sync -1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra changed;\n"
+        .to_owned();
+    let change = |field: &str, ty: &str, operands: &str| {
+        format!("tensormap.replace.tile.{field}.shared::cta.b1024.{ty} [%r5], {operands};\n")
+    };
+    text += &change("global_address", "b64", "%rd2");
+    text += &change("rank", "b32", &(map.rank - 1).to_string());
+    for k in 0..map.rank {
+        text += &change("box_dim", "b32", &format!("{k}, {}", map.tile[k]));
+        text += &change("global_dim", "b32", &format!("{k}, {}", map.extents[k]));
+        text += &change("element_stride", "b32", &format!("{k}, {}", map.steps[k]));
+    }
+    for k in 1..map.rank {
+        text += &format!("mov.u64 %rd21, {};\n", map.strides[k]);
+        text += &change("global_stride", "b64", &format!("{}, %rd21", k - 1));
+    }
+    // The PTX ISA's number of f32.
+    text += &change("elemtype", "b32", "7");
+    for (field, value) in [
+        ("interleave_layout", 0),
+        ("swizzle_mode", map.swizzle),
+        ("fill_mode", map.fills_nan.into()),
+    ] {
+        text += &change(field, "b32", &value.to_string());
+    }
+    text + "changed:\nbar.warp.sync -1;\n\
+        tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd20], [%r5], 128;\n\
+        fence.proxy.tensormap::generic.acquire.gpu [%rd20], 128;\n"
+}
+
 /// The first thread fetches a tile; all store its words to `out`.
 fn load(map: &TensorMap, at: &[i32], words: u32) -> Launch {
+    load_by("", &made(map), at, words)
+}
+
+/// As [`load`], by the map that the text of all threads makes, or that of the first.
+fn load_by(all: &str, first: &str, at: &[i32], words: u32) -> Launch {
     let coordinates: Vec<String> = at.iter().map(i32::to_string).collect();
     let rank = at.len();
     launch(&format!(
-        ".shared .align 1024 .b8 tile[4096];\n.shared .align 8 .b8 bar[8];\nmov.u64 %rd20, map;\n\
-         setp.ne.u32 %p1, %r2, 0;\n@%p1 bra fetched;\n{}\
+        ".shared .align 1024 .b8 tile[4096];\n.shared .align 128 .b8 replaced[128];\n\
+         .shared .align 8 .b8 bar[8];\nmov.u64 %rd20, map;\n{all}\
+         setp.ne.u32 %p1, %r2, 0;\n@%p1 bra fetched;\n{first}\
          mbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n\
          mbarrier.arrive.expect_tx.shared.b64 _, [bar], {};\n.loc 1 20 1\n\
          cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd20, {{{}}}], [bar];\n\
@@ -57,13 +97,26 @@ fn load(map: &TensorMap, at: &[i32], words: u32) -> Launch {
          mov.u32 %r5, tile;\nmad.lo.u32 %r5, %r2, 4, %r5;\nmov.u32 %r6, 0;\n.loc 1 40 1\n\
          get:\nld.shared.u32 %r7, [%r5];\nst.global.u32 [%rd3], %r7;\nadd.u64 %rd3, %rd3, 128;\nadd.u32 %r5, %r5, 128;\n\
          add.u32 %r6, %r6, 32;\nsetp.lt.u32 %p1, %r6, {words};\n@%p1 bra get;\n",
-        made(map),
         4 * words,
         coordinates.join(", ")
     ))
     .module_scope(".global .align 128 .b8 map[128];")
     .input(0..4096)
     .out_words(words as usize)
+}
+
+#[test]
+fn a_kernel_makes_a_map_of_zeros() {
+    let map = TensorMap {
+        fills_nan: true,
+        swizzle: 1,
+        ..map(TensorElement::F32, &[16, 8, 4], &[8, 4, 2])
+    };
+    for at in [[0, 0, 0], [4, 2, 1], [12, -2, 3]] {
+        let expected = load(&map, &at, 64).out();
+        let found = load_by(&replaced(&map), "", &at, 64).out();
+        assert_eq!(found, expected, "{at:?}");
+    }
 }
 
 #[test]
