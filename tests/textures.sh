@@ -5,7 +5,7 @@
 #   tests/textures.sh gpu FILE          writes the GPU's, and needs nothing of this project but tests/cases
 #   tests/textures.sh compare A B       lists the lines that differ, and how many do
 #
-# The program is tests/cases/textures.cu. Its fetches by points are to be equal; filtered ones may differ in the last place
+# The programs are tests/cases/textures.cu and rare_textures.cu. Their fetches by points are to be equal; filtered ones may differ in the last place
 # where a GPU adds in another order, and by a weight's last bit where it rounds weights in another way.
 # NVCC names the compiler, HARNESS the program `harness` (target/debug/harness).
 set -eu
@@ -14,17 +14,23 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 build() {
-    "${NVCC:-nvcc}" -std=c++17 "$@" "$here/cases/textures.cu" -o "$scratch/textures"
+    for program in textures rare_textures; do
+        "${NVCC:-nvcc}" -std=c++17 "$@" "$here/cases/$program.cu" -o "$scratch/$program"
+    done
 }
 
 case "${1:-}" in
 emulated)
     build -arch=compute_90
-    "${HARNESS:-$here/../target/debug/harness}" emulate -- "$scratch/textures" values >"$2"
+    for program in textures rare_textures; do
+        "${HARNESS:-$here/../target/debug/harness}" emulate -- "$scratch/$program" values
+    done >"$2"
     ;;
 gpu)
     build -arch=native
-    "$scratch/textures" values >"$2"
+    for program in textures rare_textures; do
+        "$scratch/$program" values
+    done >"$2"
     ;;
 compare)
     diff "$2" "$3" | head -40 || true

@@ -199,8 +199,7 @@ template <class T> __global__ void read(cudaSurfaceObject_t s, float *out)
 
 __global__ void view(cudaTextureObject_t t, float *out)
 {
-    const uchar4 v = tex2DLayered<uchar4>(t, threadIdx.x % W, threadIdx.x / W, 0);
-    out[threadIdx.x] = v.x + 256 * v.y;
+    out[threadIdx.x] = tex2DLayered<unsigned>(t, threadIdx.x % W, threadIdx.x / W, 0);
 }
 
 static void of_surfaces(bool goes_outside)
@@ -251,11 +250,11 @@ int main(int count, char **arguments)
     of_a_cube();
     of_surfaces(count > 1 && !strcmp(arguments[1], "outside"));
 
-    std::vector<unsigned> layers;
+    std::vector<uchar4> layers;
     for (int i = 0; i < 3 * W * H; i++)
-        layers.push_back(i);
+        layers.push_back(make_uchar4(i % 256, i / 256, 0, 0));
     cudaResourceViewDesc part{};
-    part.format = cudaResViewFormatUnsignedChar4;
+    part.format = cudaResViewFormatUnsignedInt1;
     part.width = W, part.height = H, part.depth = 0;
     part.firstLayer = 1, part.lastLayer = 2;
     const auto seen = texture(resource(array(layers, W, H, 3, cudaArrayLayered)), {}, &part);

@@ -173,24 +173,3 @@ def shoc(folder, scratch):
             yield name, outcome(name, run, lambda text: "FAIL" not in text.upper())
         else:
             yield name, "does not compile"
-
-
-# Those that ask for a file or for another library's headers, or take minutes.
-THRUST_LEFT_OUT = {"minimal_custom_backend", "word_count", "mr_basic", "monte_carlo_disjoint_sequences", "discrete_voronoi"}
-
-
-def thrust(folder, scratch):
-    """Thrust's examples, with the headers of their checkout: CUB's and libcu++'s are within."""
-    place = os.path.join(folder, "thrust", "examples")
-    includes = [flag for name in ("thrust", "cub", "libcudacxx/include") for flag in ("-I", os.path.join(folder, name))]
-    for file in sorted(os.listdir(place)):
-        name = file.removesuffix(".cu")
-        if not file.endswith(".cu") or name in THRUST_LEFT_OUT:
-            continue
-        program = os.path.join(scratch, name)
-        if nvcc([file], program, place, ["-std=c++17", "--extended-lambda", "-lineinfo", "-I", place, *includes]):
-            run = Run([], [program], scratch)
-            yield name, outcome(name, run, lambda text: "FAIL" not in text)
-            os.remove(program)
-        else:
-            yield name, "does not compile"

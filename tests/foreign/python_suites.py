@@ -31,10 +31,13 @@ KNOWN = {
     "test_tile_reduce": ("lanes shuffle from lanes outside the mask, and drop what they get", None),
 }
 NUMBA = "numba.cuda.tests.cudapy"
+# Warp's compiler is within its library, where nothing stands between; by itself Warp asks it for PTX.
+OF_MACHINE_CODE = """test_texture2d_array_cuda_0 test_texture3d_array_cuda_0 test_texture_32bit_int_struct_and_array_cuda_0
+test_texture_sample_grad_moderate_cancellation_cuda_0 test_texture_sample_grad_texture_array_cuda_0""".split()
 WARP = """test_array_reduce test_atomic test_atomic_bitwise test_atomic_cas test_bit_count test_bool test_dense test_fp16
 test_intersect test_iter test_rand test_rounding test_runlength_encode test_scalar_ops test_vec_lite
 tile.test_tile_atomic_bitwise tile.test_tile_load_indexed tile.test_tile_oob tile.test_tile_reduce
-tile.test_tile_shared_memory tile.test_tile_stack""".split()
+tile.test_tile_shared_memory tile.test_tile_stack cuda.test_texture""".split()
 # It wants the error that ends a context.
 STOPS = {"test_tile_oob"}
 CUPY = """core_tests/test_elementwise core_tests/test_function core_tests/test_userkernel core_tests/test_raw
@@ -103,6 +106,8 @@ def unittests(program, module, seconds=3 * SECONDS):
         yield short, "not run: " + run.told()
     reason, failing = KNOWN.get(short, (None, None))
     for name, result in results:
+        if result != "right" and name in OF_MACHINE_CODE:
+            result = "not supported: it asks Warp's own compiler for machine code"
         if name == failing and result != "right":
             result = f"true alarm: {reason}"
         known = {"right": "right", "skipped": "skipped by itself", "failures": "wrong", "errors": "wrong"}

@@ -570,4 +570,10 @@ fn pools_are_of_a_place() {
     let told =
         cu!(cuMemGetMemPool(&mut current => *mut Handle, &place => *const [c_int; 2], 1 => c_int));
     assert_eq!((created, set, told, current), (0, 0, 0, made));
+    // With a stream of its own, no context need be current.
+    let (stream, mut popped, mut address) = (common::stream(0), 0, 0u64);
+    assert_eq!(cu!(cuCtxPopCurrent_v2(&mut popped => *mut Handle)), 0);
+    let allocated = cu!(cuMemAllocFromPoolAsync(&mut address => *mut u64, 64 => usize, made => Handle, stream => Handle));
+    let freed = cu!(cuMemFreeAsync(address => u64, stream => Handle));
+    assert_eq!((allocated, freed), (0, 0));
 }

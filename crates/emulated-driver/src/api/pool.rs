@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::call::{get, put};
 use crate::code::{Code, Outcome};
-use crate::driver::{queue, with, with_context};
+use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::work::Work;
 use crate::report;
@@ -14,8 +14,13 @@ const DEVICE: c_int = 1;
 const READ_AND_WRITE: c_int = 3;
 
 fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> {
-    with_context(|driver, context| {
+    // Another context than the stream's may be current, or none.
+    with(|driver| {
         let key = driver.stream(stream)?;
+        let context = key.context;
+        if let Some(code) = driver.context(context)?.fault {
+            return Err(code);
+        }
         let device = driver.device_of(context)?;
         let pool = match pool {
             Some(pool) => driver.pool(pool).map(|_| pool)?,

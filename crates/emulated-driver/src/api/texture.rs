@@ -9,7 +9,7 @@ use crate::objects::texture::{Made, Resource, TextureDescriptor, View};
 
 /// # Safety
 ///
-/// As [`get`]; there may be no view.
+/// As [`get`]; the view may be null.
 unsafe fn texture(
     resource: *const Resource,
     sampling: *const TextureDescriptor,

@@ -56,7 +56,7 @@ impl Driver {
     ) -> Outcome<u64> {
         let (mut levels, sampler) = (self.levels(&resource)?, sampling.sampler()?);
         if let Some(view) = &view {
-            // Memory that is no array has none.
+            // Only arrays have views.
             if resource.address().is_some() {
                 return Err(Code::INVALID_VALUE);
             }

@@ -20,7 +20,7 @@ pub(crate) struct TextureReference {
     pub(crate) resource: Option<Resource>,
     /// The elements of that, as they were when it was bound.
     pub(crate) levels: Box<[Image]>,
-    /// `CUarray_format` and channels, of memory that is no array.
+    /// `CUarray_format` and channels, of memory outside of arrays.
     pub(crate) format: (c_uint, c_uint),
     pub(crate) sampling: TextureDescriptor,
 }

@@ -233,7 +233,7 @@ impl Resource {
         self
     }
 
-    /// The address of memory that is no array.
+    /// The address of memory outside of arrays.
     pub(crate) fn address(&self) -> Option<u64> {
         matches!(self.kind, LINEAR | PITCHED).then_some(self.words[0])
     }
