@@ -133,6 +133,10 @@ fn name_operand<'a>(
         OperandKind::Vector(elements) => {
             elements.iter().for_each(|e| name_operand(body, e, named));
         }
+        OperandKind::Resident(elements, predicate) => {
+            elements.iter().for_each(|e| name_operand(body, e, named));
+            named.push(body.resolve(predicate));
+        }
         OperandKind::Literal(_) | OperandKind::Address(..) | OperandKind::Sink => named.push(None),
     }
 }
