@@ -79,8 +79,9 @@ impl FormattedStore {
         if !(0..3).all(|k| (0..extent[k]).contains(&at[k])) {
             match self.outside {
                 Outside::Trap => {
-                    let extent = image.extent.map(u64::from);
-                    return Err(ImageProblem::OutsideElements { extent });
+                    return Err(ImageProblem::OutsideElements {
+                        extent: image.extent.map(u64::from),
+                    });
                 }
                 Outside::Zero => return Ok(None),
                 Outside::Clamp => {

@@ -87,12 +87,11 @@ fn replace(r: &mut Reader) -> Read<Op> {
     r.function.note_access(space, 1);
     r.exchange.note(space);
     let tally = r.function.tally();
-    let (offset, bytes) = field.place();
-    let access = |offset: u64, width: u32| MemoryAccess {
+    let access = |start: u64, width: u32| MemoryAccess {
         kind: AccessKind::Store,
         space,
         address: Address {
-            offset: address.offset + offset as i64,
+            offset: address.offset + start as i64,
             ..address
         },
         width,
@@ -100,9 +99,10 @@ fn replace(r: &mut Reader) -> Read<Op> {
         non_coherent: false,
         tally,
     };
+    let (start, bytes) = field.place();
     other(Replace {
         mark: access(0, size_of_val(&MARK) as u32),
-        field: access(offset, bytes),
+        field: access(start, bytes),
         value,
     })
 }
@@ -130,8 +130,10 @@ impl Execute for Replace {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         runner.turn.changes += 1;
         runner.turn.stored_at = runner.turn.executed;
-        let values = [bytes_of(MARK); LANES];
-        runner.access(warp, at, &self.mark, &StoreElements { values })?;
+        let marks = StoreElements {
+            values: [bytes_of(MARK); LANES],
+        };
+        runner.access(warp, at, &self.mark, &marks)?;
         let mut values = [Bytes::default(); LANES];
         for lane in lanes(at.active) {
             values[lane] = bytes_of(match self.value {

@@ -91,12 +91,11 @@ pub(super) fn fetch(r: &mut Reader) -> Read<Op> {
     })
 }
 
-/// The registers of the next operand, a vector, and the predicate behind its `|`.
-fn results(
-    r: &mut Reader,
-    count: usize,
-    ty: ScalarType,
-) -> Read<(Box<[Option<Slot>]>, Option<Elements>)> {
+/// The registers of a fetch, and the predicate behind their `|`.
+type Results = (Box<[Option<Slot>]>, Option<Elements>);
+
+/// The next operand, a vector.
+fn results(r: &mut Reader, count: usize, ty: ScalarType) -> Read<Results> {
     let operand = r.operand()?;
     let (all, predicate) = match &operand.kind {
         OperandKind::Resident(all, predicate) => (Some(all.clone()), Some(*predicate)),
