@@ -77,6 +77,7 @@ TRUE_ALARMS = {
         "a race by PTX's model: the reader lacks a fence",
     ),
     "examples/i128_demo": ("trap", "it divides so that it traps, as it means to"),
+    "device/example_device_env_memory_resource": ("race between commands", "it copies its sum without a wait for the stream"),
     "bscan": ("lanes missing", "a bug of its own: the mask of a vote lacks the lane that calls"),
     "softmax_forward 4": ("race in shared memory", "no barrier between the maximum's loads and the sum's store"),
     "softmax_forward 7": ("race in global memory", "it loads an element again that a thread has stored"),

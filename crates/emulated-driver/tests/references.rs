@@ -40,23 +40,16 @@ const KERNELS: &str = "
 }
 ";
 
-fn reference(
-    ask: fn(*mut Handle, Handle, *const c_char) -> c_int,
-    of: Handle,
-    name: &str,
-) -> (c_int, Handle) {
-    let (mut found, name) = (0, CString::new(name).unwrap());
-    (ask(&mut found, of, name.as_ptr()), found)
-}
-
 fn texture(of: Handle, name: &str) -> (c_int, Handle) {
-    let ask = |to, of, name| cu!(cuModuleGetTexRef(to => *mut Handle, of => Handle, name => *const c_char));
-    reference(ask, of, name)
+    let (mut found, text) = (0, CString::new(name).unwrap());
+    let asked = cu!(cuModuleGetTexRef(&mut found => *mut Handle, of => Handle, text.as_ptr() => *const c_char));
+    (asked, found)
 }
 
 fn surface(of: Handle, name: &str) -> (c_int, Handle) {
-    let ask = |to, of, name| cu!(cuModuleGetSurfRef(to => *mut Handle, of => Handle, name => *const c_char));
-    reference(ask, of, name)
+    let (mut found, text) = (0, CString::new(name).unwrap());
+    let asked = cu!(cuModuleGetSurfRef(&mut found => *mut Handle, of => Handle, text.as_ptr() => *const c_char));
+    (asked, found)
 }
 
 /// An array of 4 elements of one `f32`.

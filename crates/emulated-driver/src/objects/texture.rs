@@ -131,18 +131,18 @@ impl View {
             return Err(Code::INVALID_VALUE);
         }
         let view = |image: &Image| {
-            let mut seen = *image;
+            let mut part = *image;
             if let Some((channel, channels)) = elements {
-                (seen.channel, seen.channels) = (channel, channels);
+                (part.channel, part.channels) = (channel, channels);
             }
-            if seen.element_bytes() != image.element_bytes() {
+            if part.element_bytes() != image.element_bytes() {
                 return Err(Code::INVALID_VALUE);
             }
             if is_flat {
-                seen.address += u64::from(from) * image.layer;
-                seen.extent[2] = to - from + 1;
+                part.address += u64::from(from) * image.layer;
+                part.extent[2] = to - from + 1;
             }
-            Ok(seen)
+            Ok(part)
         };
         seen.iter().map(view).collect()
     }
