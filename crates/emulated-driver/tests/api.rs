@@ -556,7 +556,7 @@ fn a_mipmap_has_levels_down_to_one_element() {
 fn pools_are_of_a_place() {
     context();
     let (mut by_place, mut of_device, place) = (0, 0, [1 as c_int, 0]);
-    let mut ask = |place: [c_int; 2], kind: c_int| cu!(cuMemGetDefaultMemPool(&mut by_place => *mut Handle, &place => *const [c_int; 2], kind => c_int));
+    let mut ask = |at: [c_int; 2], kind: c_int| cu!(cuMemGetDefaultMemPool(&mut by_place => *mut Handle, &at => *const [c_int; 2], kind => c_int));
     assert_eq!(
         (ask([2, 0], 1), ask([1, 0], 2), ask(place, 1)),
         (801, 801, 0)

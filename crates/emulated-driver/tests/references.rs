@@ -76,8 +76,8 @@ fn references_are_bound_and_bound_again() {
     assert_eq!((found, also), (0, 0));
     assert_eq!(texture(kernels, "plane"), (0, plane));
     assert_eq!(texture(kernels, "elsewhere").0, 500);
-    let (found, made) = surface(kernels, "made");
-    assert_eq!(found, 0);
+    let (written_too, made) = surface(kernels, "made");
+    assert_eq!(written_too, 0);
 
     // The plane is rows in memory, first with a point, then filtered.
     let rows = allocate(64);
@@ -96,8 +96,8 @@ fn references_are_bound_and_bound_again() {
         0
     );
     assert_eq!(cu!(cuTexRefSetFlags(row => Handle, 1 => c_uint)), 0);
-    let bound = cu!(cuTexRefSetAddress_v2(&mut offset => *mut usize, row => Handle, elements => u64, 64 => usize));
-    assert_eq!((bound, offset), (0, 0));
+    let row_bound = cu!(cuTexRefSetAddress_v2(&mut offset => *mut usize, row => Handle, elements => u64, 64 => usize));
+    assert_eq!((row_bound, offset), (0, 0));
     let written = array();
     assert_eq!(
         cu!(cuSurfRefSetArray(made => Handle, written => Handle, 0 => c_uint)),
@@ -252,8 +252,8 @@ fn a_view_has_other_elements_and_a_part_of_the_layers() {
         layers: [1, 2],
         ..View::default()
     };
-    let (made, object) = viewed(array, &view);
-    assert_eq!(made, 0);
+    let (seen, object) = viewed(array, &view);
+    assert_eq!(seen, 0);
     let kernel = function(module(FETCH), "k");
     let out = allocate(16);
     assert_eq!(launch(kernel, 1, 0, &[arg(&out), arg(&object)]), 0);

@@ -8,6 +8,7 @@ from triton.compiler import ASTSource
 
 N, TILE, BLOCKS = 128, 64, 2
 
+
 @triton.jit
 def product(a, b, c, N, TILE: tl.constexpr):
     a_map = tl.make_tensor_descriptor(a, shape=[N, N], strides=[N, 1], block_shape=[TILE, TILE])
@@ -18,6 +19,7 @@ def product(a, b, c, N, TILE: tl.constexpr):
     for k in range(0, N, TILE):
         sum = tl.dot(a_map.load([row, k]), b_map.load([k, column]), sum)
     c_map.store([row, column], sum.to(tl.float16))
+
 
 signature = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "N": "i32", "TILE": "constexpr"}
 aligned = {(place,): [["tt.divisibility", 16]] for place in range(4)}
@@ -32,6 +34,5 @@ arguments = (cupy.array(a), cupy.array(b), c, np.int32(N), scratch, np.intp(0))
 module = cupy.cuda.function.Module()
 module.load(made.asm["cubin"])
 kernel = module.get_function("product")
-
 kernel((BLOCKS, BLOCKS), (32 * made.metadata.num_warps,), arguments, shared_mem=made.metadata.shared)
 print("right" if (c.get() == a.astype(np.float32) @ b.astype(np.float32)).all() else "wrong")
