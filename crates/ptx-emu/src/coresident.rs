@@ -126,7 +126,7 @@ pub(crate) fn run<'a>(
         _ => coresident.run_in_order(),
     };
     for mut running in coresident.running {
-        launch.printed.take(running.place, running.runner.printed());
+        running.runner.leave(running.place);
     }
     ended.map(|()| coresident.tallies)
 }
@@ -245,9 +245,7 @@ impl<'a> Coresident<'a> {
             self.note_change();
             self.launch.attempt.note_end();
             let mut ended = self.running.remove(index);
-            self.launch
-                .printed
-                .take(ended.place, ended.runner.printed());
+            ended.runner.leave(ended.place);
             self.spare.push(ended.runner);
             return Ok(true);
         }

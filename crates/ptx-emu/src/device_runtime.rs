@@ -34,8 +34,15 @@ pub fn provider(name: &str) -> Option<Provider> {
     device_runtime(name).map(|_| Provider::DeviceRuntime)
 }
 
-/// PTX ISA, "System calls".
-const DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
+/// PTX ISA, "System calls". `cudaGraphSetConditional` is none of these, but ptxas 13.5 leaves it
+/// to the driver as well: a program links nothing for it.
+const DRIVER: [&str; 5] = [
+    "vprintf",
+    "__assertfail",
+    "malloc",
+    "free",
+    "cudaGraphSetConditional",
+];
 
 /// The functions of CUDA 13.5's `libcudadevrt`, without their prefix (`cuda`, or `__cudaCDP2` of
 /// the same function in a newer form) and the suffix of those for streams of a thread: those of a
@@ -208,6 +215,7 @@ mod tests {
     fn functions_have_a_provider() {
         for (name, expected) in [
             ("malloc", Some(Provider::Driver)),
+            ("cudaGraphSetConditional", Some(Provider::Driver)),
             (
                 "__cudaCDP2GetParameterBufferV2",
                 Some(Provider::DeviceRuntime),

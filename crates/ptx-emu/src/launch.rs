@@ -154,7 +154,7 @@ pub(crate) fn run(
                 waiting.push((position, runner));
                 return tallies;
             }
-            launch.printed.take(position, runner.printed());
+            runner.leave(position);
             launch.attempt.note_end();
             if let Err(stop) = ended {
                 failed.fetch_min(position, Relaxed);

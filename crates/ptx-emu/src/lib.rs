@@ -127,6 +127,7 @@ mod chance;
 mod check;
 mod cluster;
 mod coalesce;
+mod conditions;
 mod config;
 mod convergence;
 mod coresident;
@@ -172,6 +173,7 @@ mod warp;
 
 pub use args::{Arg, Buffer, Params};
 pub use check::footprint::{Accessed, PAGE_BYTES, PageAccess, PageBits};
+pub use conditions::{ConditionHandles, HandleProblem};
 pub use config::{
     DeviceLimits, LaunchConfig, Multiprocessor, Options, Sanitize, Schedule, Undo, parse_capability,
 };

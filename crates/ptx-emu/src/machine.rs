@@ -1,6 +1,6 @@
 //! The emulated device: memory, modules, launches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -10,6 +10,7 @@ use crate::args::Params;
 use crate::attempt::{Attempt, Doubts};
 use crate::check::footprint::{Accessed, PageAccess};
 use crate::check::race::{LINE, PAGE};
+use crate::conditions::ConditionHandles;
 use crate::config::{DeviceLimits, LaunchConfig, Options, Undo};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
@@ -49,6 +50,9 @@ pub struct Machine {
     plan: Option<RecordingPlan>,
     recording: Option<Recording>,
     printed: Printed,
+    condition_handles: ConditionHandles,
+    /// Values of conditional nodes that launches have set.
+    conditions: BTreeMap<u64, u32>,
     /// Textures and surfaces.
     images: Images,
     /// The memory for `malloc` in kernels, once one has called it.
@@ -131,6 +135,8 @@ impl Machine {
             plan: None,
             recording: None,
             printed: Printed::default(),
+            condition_handles: ConditionHandles::default(),
+            conditions: BTreeMap::new(),
             images: Images::default(),
             heap: None,
             workspace: None,
@@ -366,6 +372,17 @@ impl Machine {
     /// The text that launches have printed since the last call, up to 64 KiB of it.
     pub fn take_printed(&mut self) -> Printed {
         std::mem::take(&mut self.printed)
+    }
+
+    /// Says which conditional handles of graphs the next launches may set.
+    pub fn set_condition_handles(&mut self, handles: ConditionHandles) {
+        self.condition_handles = handles;
+    }
+
+    /// The values that launches since the last call have given to conditional handles, the last of
+    /// each (`cudaGraphSetConditional`).
+    pub fn take_conditions(&mut self) -> BTreeMap<u64, u32> {
+        std::mem::take(&mut self.conditions)
     }
 
     /// Bytes of device memory in use.
@@ -747,6 +764,7 @@ impl Machine {
             workspace: self.workspace.unwrap_or(0),
             images: &self.images,
             heap: self.heap.as_ref(),
+            condition_handles: &self.condition_handles,
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),
         };
@@ -773,6 +791,7 @@ impl Machine {
                 attempt,
                 recorder,
                 printed,
+                conditions,
                 early_exit,
                 widened_load,
                 ..
@@ -799,6 +818,7 @@ impl Machine {
             if !has_failed {
                 let last = ended.as_ref().err().and_then(|(place, _)| *place);
                 self.printed.add(printed.until(last));
+                self.conditions.extend(conditions.into_values());
                 let notes = (early_exit.into_inner(), widened_load.into_inner());
                 break ended.map(|tallies| (tallies, ran, notes));
             }

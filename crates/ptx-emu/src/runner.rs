@@ -30,6 +30,7 @@ use crate::check::race::{DeviceOrder, Record};
 use crate::check::sanitizer::Sanitizer;
 use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
+use crate::conditions::{ConditionHandles, LaunchConditions};
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{
     EarlyExit, Fault, FaultKind, FirstOf, Location, ProgramFault, Stop, ThreadId, UnsetUse,
@@ -346,6 +347,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) images: &'a Images,
     /// The memory for `malloc`, if the kernel calls it.
     pub(crate) heap: Option<&'a Heap>,
+    /// The conditional handles that it may set.
+    pub(crate) condition_handles: &'a ConditionHandles,
     /// How the kernel's threads may communicate.
     pub(crate) exchange: Exchange,
     /// Where dynamic shared memory starts.
@@ -376,6 +379,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) hold: Option<Hold>,
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
+    /// The values of conditional nodes that they have set.
+    pub(crate) conditions: LaunchConditions,
     pub(crate) attempt: Attempt,
     /// Keeps what some blocks do, if that is wanted.
     pub(crate) recorder: Option<Recorder>,
@@ -422,6 +427,7 @@ impl<'a> LaunchContext<'a> {
             views: Views::of(schedule).filter(|_| is_exchange),
             hold: Hold::of(schedule).filter(|_| is_exchange),
             printed,
+            conditions: LaunchConditions::default(),
             attempt,
             recorder,
             early_exit: FirstOf::none(),

@@ -26,7 +26,6 @@ pub(crate) mod state;
 use crate::chance;
 use crate::config::Schedule;
 use crate::fault::{FaultKind, Lifetime, Stop};
-use crate::printed::ClusterText;
 use crate::runner::{BlockRunner, LaunchContext};
 use crate::tally::Tallies;
 use crate::warp::State;
@@ -100,9 +99,12 @@ impl<'a> ClusterRunner<'a> {
         }
     }
 
-    /// The text that the cluster has printed.
-    pub(crate) fn printed(&mut self) -> &mut ClusterText {
-        &mut self.blocks[self.current].cluster.printed
+    /// Hands what the cluster at that place leaves behind, beside memory, to its launch.
+    pub(crate) fn leave(&mut self, place: u64) {
+        let launch = self.launch;
+        let state = &mut self.blocks[self.current].cluster;
+        launch.printed.take(place, &mut state.printed);
+        launch.conditions.take(place, &mut state.conditions);
     }
 
     /// The blocks, by rank.

@@ -1,6 +1,7 @@
 //! The state that the blocks of a cluster share.
 
 use crate::check::race::Record;
+use crate::conditions::ClusterConditions;
 use crate::fault::Access;
 use crate::memory::shared::SharedMemory;
 use crate::printed::ClusterText;
@@ -29,6 +30,8 @@ pub(crate) struct ClusterState {
     pub(crate) recheck: bool,
     /// The text that the blocks have printed.
     pub(crate) printed: ClusterText,
+    /// The values of conditional nodes that they have set.
+    pub(crate) conditions: ClusterConditions,
 }
 
 /// An access to the shared memory of another block.

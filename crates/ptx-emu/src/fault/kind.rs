@@ -7,6 +7,7 @@ use super::image::{ImageAccess, ImageProblem};
 use super::quantity::{Bytes, Index, Threads};
 use super::stray::Stray;
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
+use crate::conditions::HandleProblem;
 use crate::position::CodePosition;
 
 /// The kinds of faults of a program.
@@ -286,6 +287,14 @@ pub enum FaultKind {
         /// The address.
         address: u64,
     },
+    /// A value for a conditional node of a graph that the kernel cannot set.
+    #[error("`cudaGraphSetConditional` of {handle:#x}, {problem}")]
+    BadCondition {
+        /// The handle.
+        handle: u64,
+        /// What is wrong with it.
+        problem: HandleProblem,
+    },
     /// A call to what is not a function.
     #[error("call of {address:#x}, which is not a function")]
     BadCall {
@@ -369,6 +378,8 @@ impl FaultKind {
             | Self::ShuffleFromInactive { .. } => true,
             Self::OutOfBounds { access, stray } => stray.is_reached_by_a_gpu(access.bytes),
             Self::Image { problem, .. } => problem.is_unnoticed_by_a_gpu(),
+            // Seen on an H200 (driver 580): the others are illegal addresses.
+            Self::BadCondition { problem, .. } => *problem == HandleProblem::OfOtherGraph,
             // Its blocks are resident; what has ended is another exception.
             Self::BlockNotAlive { lifetime, .. } => *lifetime != Lifetime::HasEnded,
             // Lanes that end leave the others alone, and these go on.
@@ -425,6 +436,7 @@ impl FaultKind {
                 "stack overflow"
             }
             Self::BadFree { .. } => "invalid free",
+            Self::BadCondition { .. } => "invalid conditional handle",
             Self::BadCall { .. } => "invalid call",
             Self::BadBranchTable { .. } => "invalid branch",
             Self::FuelExhausted { .. } => "out of fuel",

@@ -1,5 +1,6 @@
 //! Calls of functions that the driver defines (PTX ISA, "System calls"): `vprintf`; `__assertfail`,
-//! which is behind `assert` in CUDA C++ and panics of kernels in Rust; `malloc` and `free`.
+//! which is behind `assert` in CUDA C++ and panics of kernels in Rust; `malloc` and `free`. And
+//! `cudaGraphSetConditional` (CUDA Programming Guide, "Conditional Graph Nodes").
 //!
 //! They read the memory of the thread, its block and the device past the checks of races, and none
 //! of it is counted.
@@ -8,6 +9,8 @@ use ptx::Space;
 
 use super::call::Call;
 use super::control::blamed;
+use crate::conditions::HandleProblem;
+use crate::config::Sanitize;
 use crate::fault::{AccessKind, Fault, FaultKind, Stop, Stray};
 use crate::memory::heap::Heap;
 use crate::memory::{Words, space_of, window};
@@ -30,6 +33,7 @@ pub(super) enum System {
     AssertFail,
     Malloc,
     Free,
+    SetCondition,
 }
 
 impl System {
@@ -40,6 +44,7 @@ impl System {
             ("__assertfail", 5, 0) => Some(System::AssertFail),
             ("malloc", 1, 1) => Some(System::Malloc),
             ("free", 1, 0) => Some(System::Free),
+            ("cudaGraphSetConditional", 2, 0) => Some(System::SetCondition),
             _ => None,
         }
     }
@@ -89,6 +94,19 @@ impl Execute for SystemCall {
                     if address != 0 && !heap.is_some_and(free) {
                         let kind = FaultKind::BadFree { address };
                         return Err(runner.fault(warp.thread(lane), at.pc, kind));
+                    }
+                }
+                System::SetCondition => {
+                    let handle = args[0];
+                    match runner.launch.condition_handles.problem(handle) {
+                        None => drop(runner.cluster.conditions.insert(handle, args[1] as u32)),
+                        // A launch that is repeated without checks goes on as on a GPU.
+                        Some(HandleProblem::OfOtherGraph)
+                            if runner.launch.sanitize == Sanitize::NONE => {}
+                        Some(problem) => {
+                            let kind = FaultKind::BadCondition { handle, problem };
+                            return Err(runner.fault(warp.thread(lane), at.pc, kind));
+                        }
                     }
                 }
                 System::AssertFail => {

@@ -1,5 +1,10 @@
 //! The memory that the system gives a kernel: a heap, a workspace for the blocks of a grid,
-//! reserved shared memory.
+//! reserved shared memory; and the values of conditional nodes that kernels set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ptx_emu::{ConditionHandles, DeviceLimits, Fault, Machine, Options, Sanitize};
 
 use crate::common::launch;
 
@@ -157,4 +162,74 @@ fn a_launch_from_a_kernel_is_refused_by_name() {
         fault.contains("`__cudaCDP2GetParameterBufferV2`: dynamic parallelism"),
         "{fault}"
     );
+}
+
+/// A call of `cudaGraphSetConditional` with the number of the thread in its launch.
+fn set_condition(handle: u64) -> String {
+    format!(
+        "mov.u64 %rd5, {handle}; {{ .param .b64 h; .param .b32 v; st.param.b64 [h], %rd5; st.param.b32 [v], %r3; call cudaGraphSetConditional, (h, v); }}"
+    )
+}
+
+const SET_CONDITION: &str = ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);";
+
+/// A machine whose launches are part of a graph with handle 2, where 1 and 3 are of others.
+fn in_a_graph() -> Machine {
+    let mut machine = Machine::new(DeviceLimits::default(), Options::default());
+    machine.set_condition_handles(ConditionHandles {
+        own: Some(Arc::new(BTreeSet::from([2]))),
+        last: 3,
+    });
+    machine
+}
+
+#[test]
+fn a_kernel_sets_the_condition_of_a_graph() {
+    let mut machine = in_a_graph();
+    let kernel = launch(&set_condition(2)).module_scope(SET_CONDITION);
+    // That of the last block stays, however many host threads there are.
+    for _ in 0..5 {
+        assert!(kernel.run_on(&mut machine).result.is_ok());
+        let last = machine.take_conditions();
+        assert_eq!(last, BTreeMap::from([(2, 31)]));
+    }
+    let of_three = launch(&set_condition(2))
+        .module_scope(SET_CONDITION)
+        .grid(3);
+    assert!(of_three.run_on(&mut machine).result.is_ok());
+    assert_eq!(machine.take_conditions(), BTreeMap::from([(2, 95)]));
+    assert!(machine.take_conditions().is_empty());
+}
+
+#[test]
+fn a_condition_that_a_kernel_may_not_set_is_a_fault() {
+    let outside = launch(&set_condition(2)).module_scope(SET_CONDITION);
+    assert_eq!(
+        outside.fault().lines().next().unwrap(),
+        "invalid conditional handle: `cudaGraphSetConditional` of 0x2, which is no conditional handle: cudaGraphConditionalHandleCreate gives them"
+    );
+    let fault = |handle| {
+        let kernel = launch(&set_condition(handle)).module_scope(SET_CONDITION);
+        let mut machine = in_a_graph();
+        let Err(Fault::Program(fault)) = kernel.run_on(&mut machine).result else {
+            panic!("no fault of a program");
+        };
+        assert!(machine.take_conditions().is_empty());
+        fault.kind
+    };
+    let of_other = fault(3);
+    assert!(of_other.is_unnoticed_by_a_gpu(), "{of_other}");
+    let unknown = fault(4);
+    assert!(!unknown.is_unnoticed_by_a_gpu(), "{unknown}");
+    // Without checks it goes on as on a GPU.
+    let unchecked = launch(&set_condition(3))
+        .module_scope(SET_CONDITION)
+        .sanitize(Sanitize::NONE);
+    let mut machine = in_a_graph();
+    machine.set_options(Options {
+        sanitize: Sanitize::NONE,
+        ..Options::default()
+    });
+    assert!(unchecked.run_on(&mut machine).result.is_ok());
+    assert!(machine.take_conditions().is_empty());
 }
