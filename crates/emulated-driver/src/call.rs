@@ -8,7 +8,6 @@ use crate::code::{self, Code, Outcome};
 use crate::driver::late::Inside;
 use crate::driver::{unsafe_calls, with};
 use crate::guard;
-use crate::objects::Handle;
 use crate::report;
 use crate::settings::Settings;
 use crate::stderr::tell;
@@ -148,23 +147,27 @@ pub(crate) unsafe fn text(from: *const std::ffi::c_char) -> Outcome<String> {
     Ok(text.to_string_lossy().into_owned())
 }
 
-/// Writes as many handles as a caller has room for, and their number. Without room, the number
+/// Writes as many values as a caller has room for, and their number. Without room, the number
 /// alone.
 ///
 /// # Safety
 ///
 /// `count` may be read and written. `to` is null, or has room for as many.
-pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]) -> Outcome {
+pub(crate) unsafe fn put_list<T: Copy + Default>(
+    to: *mut T,
+    count: *mut usize,
+    all: &[T],
+) -> Outcome {
     // SAFETY: the caller promises it.
     let room = unsafe { get(count) }?;
     if !to.is_null() {
-        for (index, handle) in all.iter().take(room).enumerate() {
+        for (index, value) in all.iter().take(room).enumerate() {
             // SAFETY: the index is below the room.
-            unsafe { to.add(index).write_unaligned(*handle) };
+            unsafe { to.add(index).write_unaligned(*value) };
         }
         for index in all.len()..room {
             // SAFETY: the index is below the room.
-            unsafe { to.add(index).write_unaligned(0) };
+            unsafe { to.add(index).write_unaligned(T::default()) };
         }
     }
     // SAFETY: the caller promises it.

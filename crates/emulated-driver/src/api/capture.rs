@@ -84,7 +84,8 @@ driver_api! {
     }
     fn cuStreamEndCapture(stream: Handle, to: *mut Handle) {
         let ended = with(|driver| { let key = driver.stream(stream)?; driver.end_capture(key) });
-        put(to, *ended.as_ref().unwrap_or(&0))?;
+        // Who records into a graph of its own need not ask which it is.
+        put_if_wanted(to, *ended.as_ref().unwrap_or(&0));
         ended.map(|_| ())
     }
     fn cuStreamIsCapturing(stream: Handle, to: *mut c_int) { put(to, with(|driver| driver.capture_info(stream))?.0) }

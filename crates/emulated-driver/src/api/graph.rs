@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::api::copy::Copy3D;
 use crate::call::{get, put, put_if_wanted, put_list, text};
 use crate::code::{Code, Outcome};
+use crate::driver::branch::NotLaunchable;
 use crate::driver::context::current;
 use crate::driver::{queue, with};
 use crate::objects::copy::Fill;
-use crate::objects::graph::{ExecutableGraph, Graph, Node};
+use crate::objects::graph::{EdgeData, ExecutableGraph, Graph, Node};
 use crate::objects::launch::Shape;
 use crate::objects::work::Work;
 use crate::objects::{Handle, HostFunction};
@@ -31,7 +32,7 @@ pub(crate) unsafe fn handles(from: *const Handle, count: usize) -> Outcome<Vec<H
 /// # Safety
 ///
 /// There are `count` nodes, and `to` may be written.
-unsafe fn add(
+pub(crate) unsafe fn add(
     to: *mut Handle,
     graph: Handle,
     behind: *const Handle,
@@ -45,27 +46,93 @@ unsafe fn add(
     unsafe { put(to, node) }
 }
 
+/// The data of edges; `None` where all have the default.
+///
+/// # Safety
+///
+/// There are `count` of them, unless the pointer is null.
+pub(crate) unsafe fn edge_data(from: *const EdgeData, count: usize) -> Outcome<Vec<EdgeData>> {
+    if from.is_null() {
+        return Ok(Vec::new());
+    }
+    (0..count)
+        .map(|index| {
+            // SAFETY: the caller promises it.
+            let data = unsafe { get(from.add(index)) }?;
+            let [_, to_port, _, reserved @ ..] = data;
+            // No kind of node has other ports on this side (`CUgraphEdgeData`).
+            let is_valid = to_port == 0 && reserved == [0; 5];
+            is_valid.then_some(data).ok_or(Code::INVALID_VALUE)
+        })
+        .collect()
+}
+
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE_ON_LAUNCH: u64 = 1;
 
-fn instantiate(graph: Handle, flags: u64) -> Outcome<Handle> {
-    with(|driver| {
-        let (nodes, work) = driver.graph(graph)?.to_launch()?;
-        let mut others = driver.executable_graphs.values();
-        // Its memory has one address, for one launch at a time.
-        if driver.graphs[&graph].has_memory() && others.any(|other| other.graph == graph) {
-            return Err(Code::NOT_SUPPORTED);
-        }
-        let executable = ExecutableGraph {
-            graph,
-            frees_on_launch: flags & AUTO_FREE_ON_LAUNCH != 0,
-            nodes,
-            work: Arc::new(work),
-        };
-        let handle = driver.new_handle();
-        driver.executable_graphs.insert(handle, executable);
-        Ok(handle)
-    })
+fn instantiate(graph: Handle, flags: u64) -> Result<Handle, NotLaunchable> {
+    let made = with(|driver| {
+        Ok(driver.launchable(graph).map(|work| {
+            let executable = ExecutableGraph {
+                graph,
+                frees_on_launch: flags & AUTO_FREE_ON_LAUNCH != 0,
+                flags,
+                work: Arc::new(work),
+            };
+            let handle = driver.new_handle();
+            driver.executable_graphs.insert(handle, executable);
+            handle
+        }))
+    });
+    made?
+}
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct InstantiateParams {
+    flags: u64,
+    stream: Handle,
+    node: Handle,
+    result: c_int,
+}
+
+/// # Safety
+///
+/// `to` may be written, and `error` unless it is null.
+unsafe fn put_instantiated(to: *mut Handle, graph: Handle, error: *mut Handle) -> Outcome {
+    let made = instantiate(graph, 0);
+    // SAFETY: the caller promises it.
+    unsafe {
+        put_if_wanted(error, made.err().map_or(0, |wrong| wrong.node));
+        put(to, made.map_err(|wrong| wrong.code)?)
+    }
+}
+
+/// # Safety
+///
+/// Both pointers may be read and written.
+unsafe fn instantiate_with(
+    to: *mut Handle,
+    graph: Handle,
+    params: *mut InstantiateParams,
+) -> Outcome {
+    // SAFETY: the caller promises it.
+    unsafe {
+        let given = get(params)?;
+        let made = instantiate(graph, given.flags);
+        let wrong = made.err();
+        let (node, result) = wrong.map_or((0, 0), |wrong| (wrong.node, wrong.result));
+        put(
+            params,
+            InstantiateParams {
+                node,
+                result,
+                ..given
+            },
+        )?;
+        put(to, made.map_err(|wrong| wrong.code)?)
+    }
 }
 
 /// `CUDA_KERNEL_NODE_PARAMS`. Its second version goes on with a kernel, which the function may be
@@ -87,7 +154,7 @@ pub(crate) struct KernelNode {
 ///
 /// As [`Driver::prepare`](crate::driver::Driver::prepare); of the second version, the kernel may
 /// be read.
-unsafe fn kernel_work(given: *const KernelNode, has_kernel: bool) -> Outcome<Work> {
+pub(crate) unsafe fn kernel_work(given: *const KernelNode, has_kernel: bool) -> Outcome<Work> {
     // SAFETY: the caller promises it.
     let node = unsafe { get(given) }?;
     let function = match node.function {
@@ -116,7 +183,7 @@ pub(crate) struct FillNode {
 }
 
 impl FillNode {
-    fn work(&self) -> Work {
+    pub(crate) fn work(&self) -> Work {
         Work::Fill(Fill {
             to: self.to,
             pitch: self.pitch as u64,
@@ -137,7 +204,7 @@ pub(crate) struct CallNode {
 }
 
 impl CallNode {
-    fn work(&self) -> Outcome<Work> {
+    pub(crate) fn work(&self) -> Outcome<Work> {
         Ok(Work::Call(
             self.function.ok_or(Code::INVALID_VALUE)?,
             self.data,
@@ -145,19 +212,26 @@ impl CallNode {
     }
 }
 
-/// Replaces the work of a node in a graph that can be launched.
-fn replace(executable: Handle, node: Handle, work: Work) -> Outcome {
+/// Replaces the work of a node in a graph that can be launched, by work that is alike.
+pub(crate) fn replace(executable: Handle, node: Handle, mut work: Work) -> Outcome {
     with(|driver| {
         let graph = driver
             .executable_graphs
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
-        let index = graph
-            .nodes
-            .iter()
-            .position(|known| *known == node)
-            .ok_or(Code::INVALID_VALUE)?;
-        Arc::make_mut(&mut graph.work).work[index] = work;
+        let known = Arc::make_mut(&mut graph.work).work_of(node);
+        let known = known.ok_or(Code::INVALID_VALUE)?;
+        match (&mut work, &*known) {
+            (Work::All(own), Work::All(former)) if own.is_alike(former) => {
+                Arc::make_mut(own).replace(former);
+            }
+            (new, former) if new.node_type() != former.node_type() => {
+                return Err(Code::INVALID_VALUE);
+            }
+            (Work::All(_), _) => return Err(Code::GRAPH_EXEC_UPDATE_FAILURE),
+            _ => {}
+        }
+        *known = work;
         Ok(())
     })
 }
@@ -178,18 +252,18 @@ fn updated(result: c_int) -> Outcome {
 /// Takes the work of another graph of the same kinds of nodes. Gives a `CUgraphExecUpdateResult`.
 fn update(executable: Handle, graph: Handle) -> Outcome<c_int> {
     with(|driver| {
-        let (_, new) = driver.graph(graph)?.to_launch()?;
+        let mut new = driver.to_launch(graph)?;
         let known = driver
             .executable_graphs
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
-        let kinds = |work: &[Work]| work.iter().map(Work::node_type).collect::<Vec<_>>();
-        if kinds(&known.work.work) != kinds(&new.work) {
+        if !known.work.is_alike(&new) {
             return Ok(TOPOLOGY_CHANGED);
         }
         if !known.work.makes().eq(new.makes()) || !known.work.frees().eq(new.frees()) {
             return Ok(UPDATE_ERROR);
         }
+        new.replace(&known.work);
         known.work = Arc::new(new);
         Ok(0)
     })
@@ -232,41 +306,95 @@ fn nodes(graph: Handle, only_roots: bool) -> Outcome<Vec<Handle>> {
     })
 }
 
-/// Writes the two ends of each edge.
+/// Where the results of a call about edges go; those of data may be null.
+struct EdgeLists {
+    from: *mut Handle,
+    to: *mut Handle,
+    data: *mut EdgeData,
+    count: *mut usize,
+}
+
+/// Writes edges: the ends that are wanted, and their data.
+///
+/// # Errors
+///
+/// There is no place for data, and some edge has more than the default.
 ///
 /// # Safety
 ///
 /// As [`put_list`].
-unsafe fn put_edges(
-    graph: Handle,
-    from: *mut Handle,
-    to: *mut Handle,
-    count: *mut usize,
-) -> Outcome {
-    let (starts, ends): (Vec<_>, Vec<_>) = with(|driver| Ok(driver.graph(graph)?.edges().unzip()))?;
-    // SAFETY: the caller promises it. The first call writes the count that the second reads.
+unsafe fn put_edges(edges: &[(Handle, Handle, EdgeData)], lists: &EdgeLists) -> Outcome {
+    let has_data = edges.iter().any(|(.., data)| *data != EdgeData::default());
+    let is_wanted = |list: *mut Handle| !list.is_null();
+    if lists.data.is_null() && has_data && (is_wanted(lists.from) || is_wanted(lists.to)) {
+        return Err(Code::LOSSY_QUERY);
+    }
+    let starts: Vec<Handle> = edges.iter().map(|(from, ..)| *from).collect();
+    let ends: Vec<Handle> = edges.iter().map(|(_, to, _)| *to).collect();
+    let data: Vec<EdgeData> = edges.iter().map(|(.., data)| *data).collect();
+    // SAFETY: the caller promises it. Each call writes the count that the next one reads.
     unsafe {
-        let room = get(count)?;
-        put_list(from, count, &starts)?;
-        put(count, room)?;
-        put_list(to, count, &ends)
+        let room = get(lists.count)?;
+        put_list(lists.data, lists.count, &data)?;
+        put(lists.count, room)?;
+        put_list(lists.from, lists.count, &starts)?;
+        put(lists.count, room)?;
+        put_list(lists.to, lists.count, &ends)
     }
 }
 
-/// The nodes before a node, or behind it.
-fn neighbours(node: Handle, are_before: bool) -> Outcome<Vec<Handle>> {
-    with(|driver| {
+/// # Safety
+///
+/// As [`put_list`].
+unsafe fn put_all_edges(
+    graph: Handle,
+    from: *mut Handle,
+    to: *mut Handle,
+    data: *mut EdgeData,
+    count: *mut usize,
+) -> Outcome {
+    let edges: Vec<_> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;
+    let lists = EdgeLists {
+        from,
+        to,
+        data,
+        count,
+    };
+    // SAFETY: the caller promises it.
+    unsafe { put_edges(&edges, &lists) }
+}
+
+/// Writes the nodes before a node, or behind it.
+///
+/// # Safety
+///
+/// As [`put_list`].
+unsafe fn put_neighbours(
+    node: Handle,
+    are_before: bool,
+    nodes: *mut Handle,
+    data: *mut EdgeData,
+    count: *mut usize,
+) -> Outcome {
+    let edges: Vec<_> = with(|driver| {
         let edges = driver.graph_of(node)?.edges();
-        Ok(edges
-            .filter_map(|(from, to)| {
-                if are_before {
-                    (to == node).then_some(from)
-                } else {
-                    (from == node).then_some(to)
-                }
-            })
-            .collect())
-    })
+        let own = edges.filter(|(from, to, _)| node == if are_before { *to } else { *from });
+        Ok(own.collect())
+    })?;
+    let none = std::ptr::null_mut();
+    let (from, to) = if are_before {
+        (nodes, none)
+    } else {
+        (none, nodes)
+    };
+    let lists = EdgeLists {
+        from,
+        to,
+        data,
+        count,
+    };
+    // SAFETY: the caller promises it.
+    unsafe { put_edges(&edges, &lists) }
 }
 
 /// The event of a node.
@@ -289,26 +417,29 @@ fn set_event(node: Handle, work: Work) -> Outcome {
     })
 }
 
+/// The edges that a call gives, with their data.
+///
 /// # Safety
 ///
-/// There are `count` edges.
-unsafe fn add_edges(
-    graph: Handle,
+/// There are `count` edges, and as much data unless the pointer is null.
+unsafe fn given_edges(
     from: *const Handle,
     to: *const Handle,
+    data: *const EdgeData,
     count: usize,
-) -> Outcome {
-    for index in 0..count {
-        // SAFETY: the caller promises it.
-        let (from, to) = unsafe { (get(from.add(index))?, get(to.add(index))?) };
-        with(|driver| {
-            let graph = driver.graph(graph)?;
-            graph.node(from).ok_or(Code::INVALID_VALUE)?;
-            graph.node(to).ok_or(Code::INVALID_VALUE)?.behind.push(from);
-            Ok(())
-        })?;
-    }
-    Ok(())
+) -> Outcome<Vec<(Handle, Handle, EdgeData)>> {
+    // SAFETY: the caller promises it.
+    let (from, to, data) = unsafe {
+        (
+            handles(from, count)?,
+            handles(to, count)?,
+            edge_data(data, count)?,
+        )
+    };
+    let ends = from.into_iter().zip(to).enumerate();
+    Ok(ends
+        .map(|(index, (from, to))| (from, to, data.get(index).copied().unwrap_or_default()))
+        .collect())
 }
 
 driver_api! {
@@ -320,15 +451,15 @@ driver_api! {
             Ok(graph)
         })?)
     }
-    fn cuGraphDestroy(graph: Handle) { with(|driver| driver.graphs.remove(&graph).map(|_| ()).ok_or(Code::INVALID_HANDLE)) }
-    fn cuGraphClone(to: *mut Handle, graph: Handle) {
+    fn cuGraphDestroy(graph: Handle) { with(|driver| driver.destroy_graph(graph)) }
+    fn cuGraphClone(to: *mut Handle, graph: Handle) { put(to, with(|driver| driver.clone_graph(graph))?) }
+    fn cuGraphNodeFindInClone(to: *mut Handle, node: Handle, clone: Handle) {
         put(to, with(|driver| {
-            let copy = driver.graph_without_memory(graph)?.clone();
-            let handle = driver.new_handle();
-            driver.graphs.insert(handle, copy);
-            Ok(handle)
+            let mut nodes = driver.graph(clone)?.nodes.iter();
+            nodes.find(|known| known.original == Some(node)).map(|known| known.handle).ok_or(Code::INVALID_VALUE)
         })?)
     }
+    fn cuGraphNodeGetContainingGraph(node: Handle, to: *mut Handle) { put(to, with(|driver| driver.graph_with(node))?) }
     fn cuGraphAddKernelNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, node: *const KernelNode) {
         add(to, graph, behind, count, kernel_work(node, false)?)
     }
@@ -359,42 +490,40 @@ driver_api! {
     fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) { set_event(node, Work::WaitInGraph(event)) }
     fn cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::RecordInGraph(event)) }
     fn cuGraphExecEventWaitNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::WaitInGraph(event)) }
-    fn cuGraphAddChildGraphNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, child: Handle) {
-        let (_, child) = with(|driver| driver.graph_without_memory(child)?.to_launch())?;
-        add(to, graph, behind, count, Work::All(Arc::new(child)))
-    }
-    fn cuGraphDestroyNode(node: Handle) {
-        with(|driver| {
-            let graph = driver.graph_of(node)?;
-            if graph.has_memory() {
-                return Err(Code::NOT_SUPPORTED);
-            }
-            graph.nodes.retain(|known| known.handle != node);
-            for known in &mut graph.nodes {
-                known.behind.retain(|from| *from != node);
-            }
-            Ok(())
-        })
-    }
+    fn cuGraphDestroyNode(node: Handle) { with(|driver| driver.destroy_node(node)) }
     fn cuGraphGetNodes(graph: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &nodes(graph, false)?) }
     fn cuGraphGetRootNodes(graph: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &nodes(graph, true)?) }
-    fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) { put_edges(graph, from, to, count) }
-    fn cuGraphGetEdges_v2(graph: Handle, from: *mut Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_edges(graph, from, to, count) }
-    fn cuGraphNodeGetDependencies(node: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &neighbours(node, true)?) }
-    fn cuGraphNodeGetDependencies_v2(node: Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_list(to, count, &neighbours(node, true)?) }
-    fn cuGraphNodeGetDependentNodes(node: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &neighbours(node, false)?) }
-    fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_list(to, count, &neighbours(node, false)?) }
-    fn cuGraphAddDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) { add_edges(graph, from, to, count) }
-    fn cuGraphAddDependencies_v2(graph: Handle, from: *const Handle, to: *const Handle, _data: *const u64, count: usize) { add_edges(graph, from, to, count) }
+    fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) { put_all_edges(graph, from, to, std::ptr::null_mut(), count) }
+    fn cuGraphGetEdges_v2(graph: Handle, from: *mut Handle, to: *mut Handle, data: *mut EdgeData, count: *mut usize) { put_all_edges(graph, from, to, data, count) }
+    fn cuGraphNodeGetDependencies(node: Handle, to: *mut Handle, count: *mut usize) { put_neighbours(node, true, to, std::ptr::null_mut(), count) }
+    fn cuGraphNodeGetDependencies_v2(node: Handle, to: *mut Handle, data: *mut EdgeData, count: *mut usize) { put_neighbours(node, true, to, data, count) }
+    fn cuGraphNodeGetDependentNodes(node: Handle, to: *mut Handle, count: *mut usize) { put_neighbours(node, false, to, std::ptr::null_mut(), count) }
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: *mut Handle, data: *mut EdgeData, count: *mut usize) { put_neighbours(node, false, to, data, count) }
+    fn cuGraphAddDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) {
+        let edges = given_edges(from, to, std::ptr::null(), count)?;
+        with(|driver| driver.add_edges(graph, &edges))
+    }
+    fn cuGraphAddDependencies_v2(graph: Handle, from: *const Handle, to: *const Handle, data: *const EdgeData, count: usize) {
+        let edges = given_edges(from, to, data, count)?;
+        with(|driver| driver.add_edges(graph, &edges))
+    }
+    fn cuGraphRemoveDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) {
+        let edges = given_edges(from, to, std::ptr::null(), count)?;
+        with(|driver| driver.remove_edges(graph, &edges))
+    }
+    fn cuGraphRemoveDependencies_v2(graph: Handle, from: *const Handle, to: *const Handle, data: *const EdgeData, count: usize) {
+        let edges = given_edges(from, to, data, count)?;
+        with(|driver| driver.remove_edges(graph, &edges))
+    }
     fn cuGraphNodeGetType(node: Handle, to: *mut c_int) {
         put(to, with(|driver| Ok(driver.graph_of(node)?.node(node).map_or(5, |node| node.work.node_type())))?)
     }
-    fn cuGraphInstantiate(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph, 0)?) }
-    fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph, 0)?) }
-    fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: u64) { put(to, instantiate(graph, flags)?) }
-    fn cuGraphInstantiateWithParams(to: *mut Handle, graph: Handle, params: *mut u64) {
-        // The flags come first.
-        put(to, instantiate(graph, get(params)?)?)
+    fn cuGraphInstantiate(to: *mut Handle, graph: Handle, error: *mut Handle, _log: *mut c_char, _room: usize) { put_instantiated(to, graph, error) }
+    fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, error: *mut Handle, _log: *mut c_char, _room: usize) { put_instantiated(to, graph, error) }
+    fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: u64) { put(to, instantiate(graph, flags).map_err(|wrong| wrong.code)?) }
+    fn cuGraphInstantiateWithParams(to: *mut Handle, graph: Handle, params: *mut InstantiateParams) { instantiate_with(to, graph, params) }
+    fn cuGraphExecGetFlags(executable: Handle, to: *mut u64) {
+        put(to, with(|driver| driver.executable_graphs.get(&executable).map(|known| known.flags).ok_or(Code::INVALID_HANDLE))?)
     }
     fn cuGraphExecDestroy(executable: Handle) {
         with(|driver| driver.executable_graphs.remove(&executable).map(|_| ()).ok_or(Code::INVALID_HANDLE))
@@ -426,8 +555,8 @@ driver_api! {
         updated(came)
     }
     fn cuGraphDebugDotPrint(graph: Handle, path: *const c_char, _flags: c_uint) {
-        let edges: Vec<(Handle, Handle)> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;
-        let lines = edges.iter().map(|(from, to)| format!("  n{from} -> n{to};\n"));
+        let edges: Vec<_> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;
+        let lines = edges.iter().map(|(from, to, _)| format!("  n{from} -> n{to};\n"));
         let drawing = format!("digraph {{\n{}}}\n", lines.collect::<String>());
         std::fs::write(text(path)?, drawing).map_err(|_| Code::OPERATING_SYSTEM)
     }

@@ -35,7 +35,7 @@ const DEVICE: c_int = 1;
 ///
 /// `node` may be read and written, and there are as many nodes and descriptions of access as it
 /// and the call say.
-unsafe fn add_allocation(
+pub(crate) unsafe fn add_allocation(
     to: *mut Handle,
     graph: Handle,
     behind: (*const Handle, usize),

@@ -9,6 +9,7 @@ mod device;
 mod event;
 mod graph;
 mod graph_memory;
+mod graph_node;
 mod handshake;
 mod jit_log;
 mod launch;

@@ -133,6 +133,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
     static ALL: OnceLock<HashMap<&'static str, Exported>> = OnceLock::new();
     ALL.get_or_init(|| {
         let files = [
+            api::graph_node::FUNCTIONS,
             api::array::FUNCTIONS,
             api::tensor::FUNCTIONS,
             api::reference::FUNCTIONS,

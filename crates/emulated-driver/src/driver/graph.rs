@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::{Driver, unsafe_calls};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::graph::{Capture, Graph, GraphWork, Mode, Node};
+use crate::objects::branch::Branch;
+use crate::objects::graph::{Capture, EdgeData, Graph, GraphWork, Mode, Node, Place};
 use crate::objects::order::Slot;
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
@@ -17,15 +18,6 @@ use crate::site::Site;
 impl Driver {
     pub(crate) fn graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
         self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
-    }
-
-    /// A graph, to be part of another: one with memory cannot be.
-    pub(crate) fn graph_without_memory(&mut self, graph: Handle) -> Outcome<&mut Graph> {
-        let graph = self.graph(graph)?;
-        if graph.has_memory() {
-            return Err(Code::NOT_SUPPORTED);
-        }
-        Ok(graph)
     }
 
     /// Adds a node.
@@ -48,18 +40,267 @@ impl Driver {
             handle,
             work,
             behind,
+            edges: HashMap::new(),
+            original: None,
             site,
         });
         Ok(handle)
     }
 
+    /// The graph with this handle that a node owns none of.
+    fn outer_graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
+        let known = self.graph(graph)?;
+        if known.within.is_some() {
+            return Err(Code::INVALID_VALUE);
+        }
+        Ok(known)
+    }
+
+    /// Ends a graph, and those within it.
+    pub(crate) fn destroy_graph(&mut self, graph: Handle) -> Outcome {
+        self.outer_graph(graph)?;
+        self.remove_graph(graph);
+        Ok(())
+    }
+
+    fn remove_graph(&mut self, graph: Handle) {
+        let Some(removed) = self.graphs.remove(&graph) else {
+            return;
+        };
+        for inner in removed.nodes.iter().flat_map(|node| node.work.graphs()) {
+            self.remove_graph(*inner);
+        }
+    }
+
+    /// Takes a node out of its graph.
+    pub(crate) fn destroy_node(&mut self, node: Handle) -> Outcome {
+        let handle = self.graph_with(node)?;
+        let graph = self.graph(handle)?;
+        if graph.has_memory() {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        let at = graph.nodes.iter().position(|known| known.handle == node);
+        let removed = graph.nodes.remove(at.ok_or(Code::INVALID_HANDLE)?);
+        for known in &mut graph.nodes {
+            known.behind.retain(|from| *from != node);
+            known.edges.remove(&node);
+        }
+        for inner in removed.work.graphs() {
+            self.remove_graph(*inner);
+        }
+        let root = self.root(handle);
+        for condition in &mut self.graph(root)?.conditions {
+            condition.node = condition.node.filter(|of| *of != node);
+        }
+        Ok(())
+    }
+
+    /// A copy of a graph, whose nodes are new.
+    ///
+    /// # Errors
+    ///
+    /// It has memory, or conditional nodes: such a graph cannot be copied, or be part of another
+    /// (`cuGraphClone`, `cuGraphAddChildGraphNode`).
+    pub(crate) fn clone_graph(&mut self, graph: Handle) -> Outcome<Handle> {
+        let original = self.graph(graph)?;
+        let mut works = original.nodes.iter().map(|node| &node.work);
+        if original.has_memory() || works.any(|work| matches!(work, Work::Branch(_))) {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        let mut copy = Graph {
+            within: None,
+            conditions: Vec::new(),
+            ..original.clone()
+        };
+        let handle = self.new_handle();
+        let new: HashMap<Handle, Handle> = { copy.nodes.iter() }
+            .map(|node| (node.handle, self.new_handle()))
+            .collect();
+        for node in &mut copy.nodes {
+            node.original = Some(node.handle);
+            node.handle = new[&node.handle];
+            node.behind = node.behind.iter().map(|from| new[from]).collect();
+            let edges = std::mem::take(&mut node.edges).into_iter();
+            node.edges = edges.map(|(from, data)| (new[&from], data)).collect();
+            if let Work::Within(inner) = node.work {
+                node.work = Work::Within(self.clone_graph(inner)?);
+            }
+        }
+        self.graphs.insert(handle, copy);
+        self.own_graphs(handle);
+        Ok(handle)
+    }
+
+    /// Lets the graphs of nodes know their place.
+    fn own_graphs(&mut self, graph: Handle) {
+        let Some(own) = self.graphs.get(&graph) else {
+            return;
+        };
+        let inner: Vec<(Handle, Handle)> = { own.nodes.iter() }
+            .flat_map(|node| node.work.graphs().iter().map(|inner| (*inner, node.handle)))
+            .collect();
+        for (inner, node) in inner {
+            if let Some(inner) = self.graphs.get_mut(&inner) {
+                inner.within = Some(Place { graph, node });
+            }
+        }
+    }
+
+    /// Adds a node with graphs of its own.
+    pub(crate) fn add_node_with_graphs(
+        &mut self,
+        graph: Handle,
+        work: Work,
+        behind: Vec<Handle>,
+    ) -> Outcome<Handle> {
+        let inner = work.graphs().to_vec();
+        let added = self.add_node(graph, work, behind);
+        match added {
+            Ok(_) => self.own_graphs(graph),
+            Err(_) => inner.into_iter().for_each(|one| self.remove_graph(one)),
+        }
+        added
+    }
+
+    /// The graph of a child node. That of a launch which a stream has recorded is made here.
+    pub(crate) fn child_graph(&mut self, node: Handle) -> Outcome<Handle> {
+        let graph = self.graph_with(node)?;
+        let known = self.graph(graph)?.node(node).ok_or(Code::INVALID_HANDLE)?;
+        match &known.work {
+            Work::Within(child) => Ok(*child),
+            Work::All(work) => {
+                let work = Arc::clone(work);
+                let child = self.graph_of_work(&work);
+                if let Some(known) = self.graph(graph)?.node(node) {
+                    known.work = Work::Within(child);
+                }
+                self.own_graphs(graph);
+                Ok(child)
+            }
+            _ => Err(Code::INVALID_VALUE),
+        }
+    }
+
+    /// A new graph that does this work.
+    fn graph_of_work(&mut self, work: &GraphWork) -> Handle {
+        let handles: Vec<Handle> = work.work.iter().map(|_| self.new_handle()).collect();
+        let nodes = (0..work.work.len()).map(|index| Node {
+            handle: handles[index],
+            work: work.work[index].clone(),
+            behind: { work.behind[index].iter() }
+                .map(|from| handles[*from])
+                .collect(),
+            edges: HashMap::new(),
+            original: None,
+            site: work.sites[index].clone(),
+        });
+        let graph = Graph {
+            nodes: nodes.collect(),
+            ..Graph::default()
+        };
+        let handle = self.new_handle();
+        self.graphs.insert(handle, graph);
+        handle
+    }
+
+    /// The work of a graph that is launched, and of those within it.
+    pub(crate) fn to_launch(&self, graph: Handle) -> Outcome<GraphWork> {
+        let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
+        known.to_launch(|work| {
+            Ok(match work {
+                Work::Within(child) => Work::All(Arc::new(self.to_launch(*child)?)),
+                Work::Branch(branch) => {
+                    let graphs = branch.graphs.iter();
+                    let bodies = graphs.map(|body| self.to_launch(*body).map(Arc::new));
+                    Work::Branch(Arc::new(Branch {
+                        bodies: bodies.collect::<Outcome<_>>()?,
+                        ..(**branch).clone()
+                    }))
+                }
+                other => other.clone(),
+            })
+        })
+    }
+
+    /// Adds edges to a graph.
+    pub(crate) fn add_edges(
+        &mut self,
+        graph: Handle,
+        edges: &[(Handle, Handle, EdgeData)],
+    ) -> Outcome {
+        let graph = self.graph(graph)?;
+        for (from, to, data) in edges {
+            graph.node(*from).ok_or(Code::INVALID_VALUE)?;
+            let node = graph.node(*to).ok_or(Code::INVALID_VALUE)?;
+            node.behind.push(*from);
+            node.note_edge(*from, *data);
+        }
+        Ok(())
+    }
+
+    /// Takes edges out of a graph.
+    pub(crate) fn remove_edges(
+        &mut self,
+        graph: Handle,
+        edges: &[(Handle, Handle, EdgeData)],
+    ) -> Outcome {
+        let graph = self.graph(graph)?;
+        for (from, to, _) in edges {
+            let node = graph.node(*to).ok_or(Code::INVALID_VALUE)?;
+            let at = node.behind.iter().position(|known| known == from);
+            node.behind.remove(at.ok_or(Code::INVALID_VALUE)?);
+            node.edges.remove(from);
+        }
+        Ok(())
+    }
+
+    /// Notes the data of the edges of a new node.
+    pub(crate) fn set_edges(
+        &mut self,
+        node: Handle,
+        behind: &[Handle],
+        data: &[EdgeData],
+    ) -> Outcome {
+        if !data.is_empty() {
+            let node = self.node(node)?;
+            for (from, data) in behind.iter().zip(data) {
+                node.note_edge(*from, *data);
+            }
+        }
+        Ok(())
+    }
+
+    /// A graph that becomes the child of a node, and is its own no longer.
+    ///
+    /// # Errors
+    ///
+    /// It is within another, or has conditional nodes; memory of it is not supported.
+    pub(crate) fn moved_graph(&mut self, graph: Handle) -> Outcome<Handle> {
+        let known = self.outer_graph(graph)?;
+        let mut works = known.nodes.iter().map(|node| &node.work);
+        if known.has_memory() || works.any(|work| matches!(work, Work::Branch(_))) {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        Ok(graph)
+    }
+
     /// The graph that a node is in.
     pub(crate) fn graph_of(&mut self, node: Handle) -> Outcome<&mut Graph> {
+        let graph = self.graph_with(node)?;
+        self.graph(graph)
+    }
+
+    /// The handle of the graph that a node is in.
+    pub(crate) fn graph_with(&self, node: Handle) -> Outcome<Handle> {
         let has_node = |graph: &Graph| graph.nodes.iter().any(|known| known.handle == node);
-        let mut graphs = self.graphs.values_mut();
-        graphs
-            .find(|graph| has_node(graph))
-            .ok_or(Code::INVALID_HANDLE)
+        let mut graphs = self.graphs.iter();
+        let found = graphs.find(|(_, graph)| has_node(graph));
+        found.map(|(handle, _)| *handle).ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// The node of this handle, wherever it is.
+    pub(crate) fn node(&mut self, node: Handle) -> Outcome<&mut Node> {
+        self.graph_of(node)?.node(node).ok_or(Code::INVALID_HANDLE)
     }
 }
 
@@ -235,9 +476,11 @@ impl Driver {
                 (new, Vec::new())
             }
         };
+        let first = self.graph(graph)?.nodes.len();
         let capture = Capture {
             graph,
             origin: key,
+            first,
             streams: HashMap::from([(key, behind)]),
             is_invalid: false,
             mode,
@@ -257,12 +500,16 @@ impl Driver {
         let ended = self.captures.remove(&id).ok_or(Code::UNKNOWN)?;
         let last = ended.behind(key);
         let graph = self.graphs.get(&ended.graph).ok_or(Code::INVALID_HANDLE)?;
-        let error = match (ended.is_invalid, graph.are_all_before(&last)) {
+        let is_within = graph.within.is_some();
+        let error = match (ended.is_invalid, graph.are_all_before(ended.first, &last)) {
             (true, _) => Code::STREAM_CAPTURE_INVALIDATED,
             (false, false) => Code::STREAM_CAPTURE_UNJOINED,
             (false, true) => return Ok(ended.graph),
         };
-        self.graphs.remove(&ended.graph);
+        // The graph of a node ends with that.
+        if !is_within {
+            self.remove_graph(ended.graph);
+        }
         Err(error)
     }
 

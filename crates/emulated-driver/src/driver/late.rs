@@ -124,7 +124,7 @@ impl Driver {
                     .map(|side| side.address)
                     .into_iter()
                     .any(is_of_program),
-                Work::All(_) => false,
+                Work::All(_) | Work::Branch(_) => false,
                 _ => true,
             });
         }

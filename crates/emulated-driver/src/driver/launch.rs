@@ -56,6 +56,7 @@ impl Launch {
             };
             // The repetition prints it again.
             driver.machine.take_printed();
+            driver.machine.take_conditions();
             driver.machine.set_options(fewer);
             launched = self.start(&mut driver.machine);
         }

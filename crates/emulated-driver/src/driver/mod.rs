@@ -3,6 +3,7 @@
 //! [`Driver`] owns all objects. The files of this folder add what it does with each kind.
 
 pub(crate) mod between;
+pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod copy;
 mod explain;
@@ -30,6 +31,7 @@ use replay::Replayer;
 use crate::caller;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
+use crate::objects::branch::Value;
 use crate::objects::context::{Context, Device};
 use crate::objects::graph::{Capture, ExecutableGraph, Graph};
 use crate::objects::graph_memory::GraphMemory;
@@ -63,6 +65,10 @@ pub(crate) struct Driver {
     pub(crate) graphs: HashMap<Handle, Graph>,
     pub(crate) executable_graphs: HashMap<Handle, ExecutableGraph>,
     pub(crate) captures: HashMap<u64, Capture>,
+    /// The values of conditional handles.
+    pub(crate) conditions: BTreeMap<u64, Value>,
+    /// The conditional handle that was made last; they count up.
+    pub(crate) last_condition: u64,
     /// Memory of graphs, by address.
     pub(crate) graph_memory: BTreeMap<u64, GraphMemory>,
     pub(crate) user_objects: HashMap<Handle, UserObject>,
@@ -173,6 +179,8 @@ impl Driver {
             graphs: HashMap::new(),
             executable_graphs: HashMap::new(),
             captures: HashMap::new(),
+            conditions: BTreeMap::new(),
+            last_condition: 0,
             graph_memory: BTreeMap::new(),
             user_objects: HashMap::new(),
             pools: HashMap::new(),

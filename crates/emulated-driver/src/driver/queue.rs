@@ -25,6 +25,7 @@ use crate::caller::{self, PATIENCE};
 use crate::code::{Code, Outcome};
 use crate::guard;
 use crate::host::{self, Access};
+use crate::objects::branch::BranchKind;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::graph::GraphWork;
 use crate::objects::late::MOST;
@@ -237,6 +238,13 @@ impl Driver {
         let begun = self.begin_command(&item);
         let done = match &item.work {
             Work::All(all) => {
+                if item
+                    .graph
+                    .as_ref()
+                    .is_some_and(|graph| Arc::ptr_eq(graph, all))
+                {
+                    self.begin_conditions(all);
+                }
                 let run = { begun.as_ref() }.map(|own| self.between.begin_run(all, own));
                 let queue = self.queues.streams.entry(key).or_default();
                 let part = |work, node| Item {
@@ -271,6 +279,32 @@ impl Driver {
                     .map_or(0, |Code(number)| number);
                 return Step::Call(key, HostCall::Callback(*function, *stream, state, *data));
             }
+            Work::Branch(branch) => {
+                let site = self.between.site_of(&item);
+                let value = self.condition(branch, site.as_ref());
+                if let Some(body) = branch.chosen(value) {
+                    let queue = self.queues.streams.entry(key).or_default();
+                    let part = |work| Item {
+                        ticket,
+                        work,
+                        sent: item.sent.clone(),
+                        graph: item.graph.clone(),
+                        node: item.node,
+                    };
+                    // The value is looked at again behind each round of a loop.
+                    if branch.kind == BranchKind::While {
+                        queue.push_front(part(item.work.clone()));
+                    }
+                    queue.push_front(part(Work::All(Arc::clone(body))));
+                }
+                Ok(())
+            }
+            Work::Launch(launch) => {
+                self.let_kernel_set(&item);
+                let launched = launch.execute(self);
+                self.kernel_has_set();
+                launched
+            }
             other => self.execute(other),
         };
         let ended = done.and_then(|()| self.end_command(&item.work, begun.as_ref()));
@@ -282,7 +316,6 @@ impl Driver {
 
     fn execute(&mut self, work: &Work) -> Outcome {
         match work {
-            Work::Launch(launch) => launch.execute(self),
             // SAFETY: the program keeps the memory of a copy until its stream has passed it.
             Work::Copy(copy) => unsafe { copy.execute(self) },
             // SAFETY: as of a copy; what was taken is there.
@@ -327,8 +360,13 @@ impl Driver {
             | Work::Wait(..)
             | Work::WaitValue { .. }
             | Work::RecordInGraph(_)
-            | Work::WaitInGraph(_) => Ok(()),
-            Work::Call(..) | Work::Callback(..) | Work::All(_) => unreachable!("done by `step`"),
+            | Work::WaitInGraph(_)
+            | Work::Within(_) => Ok(()),
+            Work::Launch(_)
+            | Work::Call(..)
+            | Work::Callback(..)
+            | Work::All(_)
+            | Work::Branch(_) => unreachable!("done by `step`"),
         }
     }
 

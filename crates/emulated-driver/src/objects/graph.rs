@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::ThreadId;
 
 use super::Handle;
+use super::branch::{Condition, Conditions};
 use super::stream::StreamKey;
 use super::user_object::{Destructor, References};
 use super::work::Work;
@@ -19,7 +20,21 @@ pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     /// The references to objects that it has.
     pub(crate) objects: Vec<References>,
+    /// The node whose child or body it is, and the graph that this is in.
+    pub(crate) within: Option<Place>,
+    /// The conditional handles of the nodes in it, and in the graphs within it. Those have none.
+    pub(crate) conditions: Vec<Condition>,
 }
+
+/// A node, and the graph that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) graph: Handle,
+    pub(crate) node: Handle,
+}
+
+/// What is not the default of an edge, as `CUgraphEdgeData` has it.
+pub(crate) type EdgeData = [u8; 8];
 
 /// A piece of work, and the nodes that it follows.
 #[derive(Clone, Debug)]
@@ -27,28 +42,44 @@ pub(crate) struct Node {
     pub(crate) handle: Handle,
     pub(crate) work: Work,
     pub(crate) behind: Vec<Handle>,
+    /// The data of edges that have any, by the node that they come from. All edges order the whole
+    /// nodes here: one that orders less would let more run at the same time.
+    pub(crate) edges: HashMap<Handle, EdgeData>,
+    /// The node that it is a copy of.
+    pub(crate) original: Option<Handle>,
     /// The call that added it, where commands are compared.
     pub(crate) site: Option<Site>,
 }
 
-/// A graph that can be launched: each piece of work with its node, in an order that keeps to the
-/// graph's.
+impl Node {
+    /// Notes the data of an edge, unless it is the default.
+    pub(crate) fn note_edge(&mut self, from: Handle, data: EdgeData) {
+        if data != EdgeData::default() {
+            self.edges.insert(from, data);
+        }
+    }
+}
+
+/// A graph that can be launched.
 #[derive(Debug)]
 pub(crate) struct ExecutableGraph {
     /// What it was made of.
     pub(crate) graph: Handle,
     /// A launch frees first what an earlier one has allocated, and nothing has freed.
     pub(crate) frees_on_launch: bool,
-    pub(crate) nodes: Vec<Handle>,
+    /// The flags of `cuGraphInstantiateWithFlags`.
+    pub(crate) flags: u64,
     pub(crate) work: Arc<GraphWork>,
 }
 
 /// The work of a graph that can be launched, in an order that keeps to the graph's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct GraphWork {
     /// The same for all launches of a graph: it does not run at the same time as itself.
     pub(crate) id: u64,
     pub(crate) work: Vec<Work>,
+    /// The nodes that it is of. Work that a launch adds has none.
+    pub(crate) nodes: Vec<Handle>,
     /// The indices of those that each must be behind.
     pub(crate) behind: Vec<Vec<usize>>,
     /// The calls that added the nodes.
@@ -56,6 +87,8 @@ pub(crate) struct GraphWork {
     /// Objects that stay until the graph has gone, and its last launch has ended.
     #[allow(dead_code)] // Kept for what their end does.
     pub(crate) objects: Vec<Arc<Destructor>>,
+    /// The conditional handles of the graph and of those in it.
+    pub(crate) conditions: Conditions,
 }
 
 impl GraphWork {
@@ -74,6 +107,7 @@ impl GraphWork {
             work: memory.iter().map(|address| Work::Free(*address)).collect(),
             behind: vec![Vec::new(); count],
             sites: vec![None; count],
+            nodes: vec![0; count],
             ..self.clone()
         };
         for (work, behind) in self.work.iter().zip(&self.behind) {
@@ -85,7 +119,67 @@ impl GraphWork {
             all.behind.push(behind);
         }
         all.sites.extend(self.sites.iter().cloned());
+        all.nodes.extend(&self.nodes);
         all
+    }
+
+    /// Whether another graph has the same kinds of nodes, in the graphs within it too.
+    pub(crate) fn is_alike(&self, other: &GraphWork) -> bool {
+        let all_alike = |own: &[Arc<GraphWork>], others: &[Arc<GraphWork>]| {
+            let mut pairs = own.iter().zip(others);
+            own.len() == others.len() && pairs.all(|(one, other)| one.is_alike(other))
+        };
+        let mut pairs = self.work.iter().zip(&other.work);
+        self.work.len() == other.work.len()
+            && pairs.all(|pair| match pair {
+                (Work::All(one), Work::All(new)) => one.is_alike(new),
+                (Work::Branch(one), Work::Branch(new)) => {
+                    one.kind == new.kind && all_alike(&one.bodies, &new.bodies)
+                }
+                (one, new) => one.node_type() == new.node_type(),
+            })
+    }
+
+    /// Takes the place of the work that a graph had before, which is alike: it is known by the
+    /// same nodes, and its launches are behind those of the former.
+    pub(crate) fn replace(&mut self, former: &GraphWork) {
+        (self.id, self.nodes) = (former.id, former.nodes.clone());
+        for (work, old) in self.work.iter_mut().zip(&former.work) {
+            match (work, old) {
+                (Work::All(own), Work::All(old)) => Arc::make_mut(own).replace(old),
+                (Work::Branch(own), Work::Branch(old)) => {
+                    let bodies = Arc::make_mut(own).bodies.iter_mut().zip(&old.bodies);
+                    bodies.for_each(|(body, former)| Arc::make_mut(body).replace(former));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The work of a node, in the graphs within it too.
+    pub(crate) fn work_of(&mut self, node: Handle) -> Option<&mut Work> {
+        if let Some(index) = self.nodes.iter().position(|known| *known == node) {
+            return self.work.get_mut(index);
+        }
+        self.work.iter_mut().find_map(|work| match work {
+            Work::All(own) if own.has(node) => Arc::make_mut(own).work_of(node),
+            Work::Branch(own) if own.bodies.iter().any(|body| body.has(node)) => {
+                let mut bodies = Arc::make_mut(own).bodies.iter_mut();
+                let body = bodies.find(|body| body.has(node))?;
+                Arc::make_mut(body).work_of(node)
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a node is in it, or in a graph within it.
+    pub(crate) fn has(&self, node: Handle) -> bool {
+        self.nodes.contains(&node)
+            || self.work.iter().any(|work| match work {
+                Work::All(own) => own.has(node),
+                Work::Branch(own) => own.bodies.iter().any(|body| body.has(node)),
+                _ => false,
+            })
     }
 
     /// The memory that its nodes free.
@@ -106,8 +200,8 @@ impl Graph {
         work.any(|work| matches!(work, Work::Make(_) | Work::Free(_)))
     }
 
-    /// Whether every node stands before one of these, or is one.
-    pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
+    /// Whether every node behind the first ones stands before one of these, or is one.
+    pub(crate) fn are_all_before(&self, first: usize, last: &[Handle]) -> bool {
         let mut found: HashSet<Handle> = last.iter().copied().collect();
         // A node was added after those that it follows.
         for node in self.nodes.iter().rev() {
@@ -115,17 +209,22 @@ impl Graph {
                 found.extend(&node.behind);
             }
         }
-        self.nodes.iter().all(|node| found.contains(&node.handle))
+        let mut own = self.nodes.iter().skip(first);
+        own.all(|node| found.contains(&node.handle))
     }
 
     pub(crate) fn node(&mut self, handle: Handle) -> Option<&mut Node> {
         self.nodes.iter_mut().find(|node| node.handle == handle)
     }
 
-    pub(crate) fn edges(&self) -> impl Iterator<Item = (Handle, Handle)> + '_ {
-        self.nodes
-            .iter()
-            .flat_map(|node| node.behind.iter().map(|from| (*from, node.handle)))
+    /// The two ends of each edge, and its data.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (Handle, Handle, EdgeData)> + '_ {
+        self.nodes.iter().flat_map(|node| {
+            node.behind.iter().map(|from| {
+                let data = node.edges.get(from).copied().unwrap_or_default();
+                (*from, node.handle, data)
+            })
+        })
     }
 
     /// The nodes in an order in which each stands behind what it must. An error if there is none.
@@ -149,8 +248,15 @@ impl Graph {
         Ok(ordered)
     }
 
-    /// The work of a launch.
-    pub(crate) fn to_launch(&self) -> Outcome<(Vec<Handle>, GraphWork)> {
+    /// The work of a launch, in which nodes that have graphs within them have that of the graphs.
+    ///
+    /// # Errors
+    ///
+    /// Its nodes follow one another in a circle.
+    pub(crate) fn to_launch(
+        &self,
+        mut work_of: impl FnMut(&Work) -> Outcome<Work>,
+    ) -> Outcome<GraphWork> {
         let ordered = self.ordered()?;
         let places: HashMap<Handle, usize> = (0..)
             .zip(&ordered)
@@ -161,18 +267,29 @@ impl Graph {
             known.copied().collect()
         };
         let kept = self.objects.iter();
-        let work = GraphWork {
+        let work = ordered.iter().map(|node| work_of(&node.work));
+        Ok(GraphWork {
             id: IDS.fetch_add(1, Relaxed),
-            work: ordered.iter().map(|node| node.work.clone()).collect(),
+            work: work.collect::<Outcome<_>>()?,
+            nodes: ordered.iter().map(|node| node.handle).collect(),
             behind: ordered.iter().map(|node| indices(node)).collect(),
             sites: ordered.iter().map(|node| node.site.clone()).collect(),
             objects: kept.map(|kept| Arc::clone(&kept.destructor)).collect(),
-        };
-        Ok((ordered.iter().map(|node| node.handle).collect(), work))
+            conditions: Conditions::of(&self.conditions),
+        })
     }
 }
 
 impl Work {
+    /// The graphs that a node with this work owns.
+    pub(crate) fn graphs(&self) -> &[Handle] {
+        match self {
+            Work::Within(child) => std::slice::from_ref(child),
+            Work::Branch(branch) => &branch.graphs,
+            _ => &[],
+        }
+    }
+
     /// The number of `CUgraphNodeType` of a node with this work.
     pub(crate) fn node_type(&self) -> c_int {
         match self {
@@ -180,13 +297,14 @@ impl Work {
             Work::Copy(_) | Work::Staged(..) => 1,
             Work::Fill(_) => 2,
             Work::Call(..) | Work::Callback(..) => 3,
-            Work::All(_) => 4,
+            Work::All(_) | Work::Within(_) => 4,
             Work::Nothing => 5,
             Work::Wait(..) | Work::WaitInGraph(_) => 6,
             Work::Record(..) | Work::RecordInGraph(_) => 7,
             Work::Make(_) => 10,
             Work::Free(_) => 11,
             Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
+            Work::Branch(_) => 13,
         }
     }
 }
@@ -196,6 +314,8 @@ impl Work {
 pub(crate) struct Capture {
     pub(crate) graph: Handle,
     pub(crate) origin: StreamKey,
+    /// How many nodes the graph had before it.
+    pub(crate) first: usize,
     /// The nodes that the next work of each stream that takes part follows.
     pub(crate) streams: HashMap<StreamKey, Vec<Handle>>,
     pub(crate) is_invalid: bool,

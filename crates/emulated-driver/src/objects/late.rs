@@ -87,11 +87,9 @@ mod tests {
     fn nodes_stand_behind_those_that_they_follow_in_each_order() {
         let behind = vec![vec![], vec![], vec![0], vec![1, 2], vec![]];
         let graph = GraphWork {
-            id: 0,
             work: vec![Work::Nothing; 5],
-            sites: vec![None; 5],
-            objects: Vec::new(),
             behind,
+            ..GraphWork::default()
         };
         let mut orders: Vec<Vec<usize>> =
             (1..40).map(|seed| Late::new(seed).nodes(&graph)).collect();

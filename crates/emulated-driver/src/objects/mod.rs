@@ -1,5 +1,6 @@
 //! The objects that a program has handles of. They are data, and know nothing of the driver.
 
+pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod graph;

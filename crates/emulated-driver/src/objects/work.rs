@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use super::branch::Branch;
 use super::copy::{Copy, Fill};
 use super::graph::GraphWork;
 use super::launch::Launch;
@@ -79,6 +80,10 @@ pub(crate) enum Work {
     Free(u64),
     /// The work of a graph.
     All(Arc<GraphWork>),
+    /// A node's own graph. A launch has its work.
+    Within(Handle),
+    /// A conditional node.
+    Branch(Arc<Branch>),
 }
 
 /// A piece of work in a stream.

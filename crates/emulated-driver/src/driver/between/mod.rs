@@ -115,6 +115,8 @@ enum What {
     Launch(Arc<Launch>),
     Copy,
     Fill,
+    /// A conditional node, which looks at its value.
+    Branch,
     Make,
     Free,
     Value,
@@ -159,6 +161,14 @@ impl Between {
     pub(super) fn begin_run(&mut self, work: &Arc<GraphWork>, begun: &Begun) -> u64 {
         let (chain, node) = (begun.chain, begun.node);
         self.graphs.begin_run(&mut self.commands, work, chain, node)
+    }
+
+    /// The call that added the node which work is of, where commands are compared.
+    pub(super) fn site_of(&self, item: &Item) -> Option<Site> {
+        match item.node {
+            Some(NodeOf::Node(run, node)) => self.graphs.site_of_node(run, node),
+            _ => None,
+        }
     }
 
     /// The number of a new stream.
@@ -377,7 +387,7 @@ impl Driver {
                 }
                 return Some(begun(None));
             }
-            Work::All(_) | Work::RecordInGraph(_) | Work::WaitInGraph(_) => {
+            Work::All(_) | Work::Within(_) | Work::RecordInGraph(_) | Work::WaitInGraph(_) => {
                 return Some(begun(None));
             }
             Work::Record(_, _, moment) => {
@@ -393,6 +403,7 @@ impl Driver {
             Work::Launch(launch) => What::Launch(Arc::clone(launch)),
             Work::Copy(_) | Work::Staged(..) => What::Copy,
             Work::Fill(_) => What::Fill,
+            Work::Branch(_) => What::Branch,
             Work::Make(_) => What::Make,
             Work::Free(_) => What::Free,
             Work::WaitValue { address, bytes, .. } => {

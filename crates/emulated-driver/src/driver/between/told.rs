@@ -286,6 +286,7 @@ pub(super) fn name(label: &Label) -> String {
         What::Free => format!("the free of {}", call(label)),
         What::Value => format!("the value of {}", call(label)),
         What::Function => format!("the function of {}", call(label)),
+        What::Branch => "a conditional node".to_owned(),
     }
 }
 

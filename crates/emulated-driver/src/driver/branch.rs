@@ -1,0 +1,303 @@
+//! Conditional nodes of graphs: their handles, bodies, and values.
+//!
+//! By the CUDA Programming Guide, "Conditional Graph Nodes", and the pages of `cuGraphAddNode` and
+//! `cuGraphConditionalHandleCreate`. What a GPU's driver answers to misuse was seen on an H200
+//! (driver 580); where the text of an error would be a number alone, the reason is told.
+
+use std::sync::Arc;
+
+use ptx_emu::ConditionHandles;
+
+use super::Driver;
+use super::between::MemoryOf;
+use crate::code::{Code, Outcome};
+use crate::objects::Handle;
+use crate::objects::branch::{Branch, BranchKind, Condition, Value};
+use crate::objects::graph::{Graph, GraphWork, Place};
+use crate::objects::work::{Item, Work};
+use crate::report::{self, CommandFault, Side, refused};
+use crate::site::Site;
+
+/// Why a graph cannot be made one that can be launched: `CUgraphInstantiateResult`, the node, and
+/// the result of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotLaunchable {
+    pub(crate) result: i32,
+    pub(crate) node: Handle,
+    pub(crate) code: Code,
+}
+
+impl From<Code> for NotLaunchable {
+    fn from(code: Code) -> NotLaunchable {
+        const ERROR: i32 = 1;
+        NotLaunchable {
+            result: ERROR,
+            node: 0,
+            code,
+        }
+    }
+}
+
+const NODE_NOT_SUPPORTED: i32 = 3;
+const SEVERAL_CONTEXTS: i32 = 4;
+const HANDLE_UNUSED: i32 = 5;
+
+/// The kind of a fault, as records have it.
+const UNSET: &str = "undefined condition";
+
+/// Handles and nodes.
+impl Driver {
+    /// The graph that a graph is within, in the end.
+    pub(crate) fn root(&self, mut graph: Handle) -> Handle {
+        while let Some(Place { graph: outer, .. }) =
+            self.graphs.get(&graph).and_then(|known| known.within)
+        {
+            graph = outer;
+        }
+        graph
+    }
+
+    /// Makes a conditional handle for a node of a graph, or of one of those within it.
+    pub(crate) fn new_condition(
+        &mut self,
+        graph: Handle,
+        context: Handle,
+        default: Option<u32>,
+    ) -> Outcome<u64> {
+        if !self.graphs.contains_key(&graph) {
+            return Err(Code::INVALID_VALUE);
+        }
+        self.context(context)?;
+        self.last_condition += 1;
+        let handle = self.last_condition;
+        let root = self.root(graph);
+        self.graph(root)?.conditions.push(Condition {
+            handle,
+            context,
+            default,
+            node: None,
+        });
+        Ok(handle)
+    }
+
+    /// Adds a conditional node, whose bodies are empty.
+    pub(crate) fn add_branch(
+        &mut self,
+        (graph, behind): (Handle, Vec<Handle>),
+        (handle, kind, bodies): (u64, BranchKind, u32),
+        context: Handle,
+    ) -> Outcome<(Handle, Arc<[Handle]>)> {
+        self.graph(graph)?;
+        let context = match context {
+            0 => self.current_context()?,
+            given => given,
+        };
+        let root = self.root(graph);
+        let is_it = |known: &&mut Condition| known.handle == handle;
+        let Some(known) = self.graph(root)?.conditions.iter_mut().find(is_it) else {
+            let is_known = (1..=self.last_condition).contains(&handle);
+            return Err(refused(&if is_known {
+                format!(
+                    "conditional handle {handle:#x} is of another graph: a conditional node needs one that cudaGraphConditionalHandleCreate made for its own graph, or for one around it"
+                )
+            } else {
+                format!(
+                    "{handle:#x} is no conditional handle: cudaGraphConditionalHandleCreate gives them"
+                )
+            }));
+        };
+        if known.context != context {
+            return Err(refused(&format!(
+                "conditional handle {handle:#x} was made for another context than that of its node"
+            )));
+        }
+        if known.node.is_some() {
+            return Err(refused(&format!(
+                "conditional handle {handle:#x} has a node already: each conditional node needs a handle of its own"
+            )));
+        }
+        let graphs: Arc<[Handle]> = (0..bodies)
+            .map(|_| {
+                let body = self.new_handle();
+                self.graphs.insert(body, Graph::default());
+                body
+            })
+            .collect();
+        let branch = Branch {
+            handle,
+            kind,
+            graphs: Arc::clone(&graphs),
+            bodies: Vec::new(),
+        };
+        let node = self.add_node_with_graphs(graph, Work::Branch(Arc::new(branch)), behind)?;
+        let mut conditions = self.graph(root)?.conditions.iter_mut();
+        if let Some(known) = conditions.find(is_it) {
+            known.node = Some(node);
+        }
+        Ok((node, graphs))
+    }
+
+    /// The work of a graph, to be launched: its rules are kept.
+    pub(crate) fn launchable(&self, graph: Handle) -> Result<GraphWork, NotLaunchable> {
+        let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
+        if self.is_body(known) {
+            return Err(Code::NOT_SUPPORTED.into());
+        }
+        let has_branches = known.conditions.iter().any(|one| one.node.is_some());
+        let mut others = self.executable_graphs.values();
+        // Its memory has one address, and its handles one value, for one launch at a time.
+        if (has_branches || known.has_memory()) && others.any(|other| other.graph == graph) {
+            return Err(Code::NOT_SUPPORTED.into());
+        }
+        if let Some(unused) = known.conditions.iter().find(|one| one.node.is_none()) {
+            return Err(NotLaunchable {
+                result: HANDLE_UNUSED,
+                node: 0,
+                code: refused(&format!(
+                    "conditional handle {:#x} has no conditional node: a graph cannot be instantiated with a handle that no node of it has",
+                    unused.handle
+                )),
+            });
+        }
+        self.check_bodies(graph, false)?;
+        Ok(self.to_launch(graph)?)
+    }
+
+    fn is_body(&self, graph: &Graph) -> bool {
+        let owner = graph.within.and_then(|place| {
+            let nodes = &self.graphs.get(&place.graph)?.nodes;
+            nodes.iter().find(|node| node.handle == place.node)
+        });
+        owner.is_some_and(|node| matches!(node.work, Work::Branch(_)))
+    }
+
+    /// Checks that the bodies in a graph have nodes of the kinds alone that they may have
+    /// ("Conditional Node Body Graph Requirements").
+    fn check_bodies(&self, graph: Handle, is_body: bool) -> Result<(), NotLaunchable> {
+        let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
+        for node in &known.nodes {
+            if is_body {
+                self.check_in_body(node.handle, &node.work)?;
+            }
+            let is_body = is_body || matches!(node.work, Work::Branch(_));
+            for inner in node.work.graphs() {
+                self.check_bodies(*inner, is_body)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_in_body(&self, node: Handle, work: &Work) -> Result<(), NotLaunchable> {
+        let wrong = |result, what: &str| {
+            Err(NotLaunchable {
+                result,
+                node,
+                code: refused(&format!(
+                    "{what}, which the body of a conditional node may not have: it may have kernels, copies and fills of memory of the device or page-locked memory, empty nodes, child graphs, and conditional nodes (CUDA Programming Guide, \"Conditional Node Body Graph Requirements\")"
+                )),
+            })
+        };
+        let kind = match work {
+            Work::Copy(copy) => {
+                let mut sides = [copy.from, copy.to].into_iter();
+                if sides.any(|side| self.memory_of(side.address) == MemoryOf::Pageable) {
+                    return wrong(SEVERAL_CONTEXTS, "a copy of pageable memory");
+                }
+                return Ok(());
+            }
+            Work::All(child) => {
+                let nodes = child.nodes.iter().zip(&child.work);
+                return { nodes }.try_for_each(|(_, inner)| self.check_in_body(node, inner));
+            }
+            Work::Call(..) | Work::Callback(..) => "a host function",
+            Work::WaitInGraph(_) | Work::Wait(..) => "a wait for an event",
+            Work::RecordInGraph(_) | Work::Record(..) => "the record of an event",
+            Work::Make(_) => "an allocation of memory",
+            Work::Free(_) => "a free of memory",
+            Work::WaitValue { .. } | Work::WriteValue { .. } => "an operation on a value in memory",
+            Work::Nothing
+            | Work::Launch(_)
+            | Work::Staged(..)
+            | Work::Fill(_)
+            | Work::Within(_)
+            | Work::Branch(_) => return Ok(()),
+        };
+        wrong(NODE_NOT_SUPPORTED, kind)
+    }
+}
+
+/// Values, as launches go on.
+impl Driver {
+    /// A launch of a graph begins: handles have their default values, and the others none.
+    pub(super) fn begin_conditions(&mut self, work: &GraphWork) {
+        for (handle, default) in &work.conditions.defaults {
+            let former = self.conditions.get(handle).map_or(0, |known| known.value);
+            let value = Value {
+                value: default.unwrap_or(former),
+                is_set: default.is_some(),
+            };
+            self.conditions.insert(*handle, value);
+        }
+    }
+
+    /// Says which handles the kernel may set that is launched now.
+    pub(super) fn let_kernel_set(&mut self, item: &Item) {
+        if self.last_condition > 0 {
+            let own = item.graph.as_ref();
+            self.machine.set_condition_handles(ConditionHandles {
+                own: own.map(|graph| Arc::clone(&graph.conditions.handles)),
+                last: self.last_condition,
+            });
+        }
+    }
+
+    /// The value of a conditional node.
+    pub(super) fn condition(&mut self, branch: &Branch, site: Option<&Site>) -> u32 {
+        let known = self.conditions.get(&branch.handle).copied();
+        if known.is_none_or(|known| !known.is_set) {
+            self.tell_unset(branch, site);
+        }
+        known.map_or(0, |known| known.value)
+    }
+
+    /// Tells that the value of a conditional node is undefined, once per handle. The node then does
+    /// what the last launch has left, or else has the value 0, as on an H200.
+    fn tell_unset(&mut self, branch: &Branch, site: Option<&Site>) {
+        let key = (format!("condition {}", branch.handle), UNSET, 0);
+        if !self.told.insert(key) {
+            return;
+        }
+        let added = site.and_then(Site::place);
+        let mut lines = vec![format!(
+            "{UNSET}: a conditional node looks at handle {:#x}, which has no value in this launch",
+            branch.handle
+        )];
+        lines.extend(added.map(|place| format!("the node was added at {place}")));
+        lines.push("to have one: create the handle with a default (cudaGraphCondAssignDefault), or let a kernel before the node call cudaGraphSetConditional in each launch".to_owned());
+        lines.push("rule: without a default the value is undefined at the start of each launch, that of an earlier launch does not count (CUDA Programming Guide, \"Conditional Handles\")".to_owned());
+        let place = site
+            .and_then(Site::line)
+            .map(|line| Side { role: "node", line });
+        report::command_fault(&CommandFault {
+            command: "conditional node".to_owned(),
+            grid: [1; 3],
+            block: [1; 3],
+            kind: UNSET,
+            text: lines.join("\n  "),
+            places: place.into_iter().collect(),
+        });
+    }
+
+    /// Takes the values that a kernel has set. Gives their handles.
+    pub(super) fn kernel_has_set(&mut self) -> Vec<u64> {
+        let set = self.machine.take_conditions();
+        for (handle, value) in &set {
+            let value = Value {
+                value: *value,
+                is_set: true,
+            };
+            self.conditions.insert(*handle, value);
+        }
+        set.into_keys().collect()
+    }
+}
