@@ -251,7 +251,7 @@ pub(crate) fn known(fault: &ProgramFault, reason: &str) {
 /// The result that a GPU's driver has for a fault.
 pub(crate) fn code_of(kind: &FaultKind) -> Code {
     match kind {
-        FaultKind::OutOfBounds { .. } => Code::ILLEGAL_ADDRESS,
+        FaultKind::OutOfBounds { .. } | FaultKind::BadCondition { .. } => Code::ILLEGAL_ADDRESS,
         FaultKind::Image { problem, .. } => match problem {
             ImageProblem::Misaligned { .. } => Code::MISALIGNED_ADDRESS,
             ImageProblem::Memory { .. } => Code::ILLEGAL_ADDRESS,

@@ -289,7 +289,8 @@ fn launch(executable: Handle, stream: Handle) -> Outcome {
                 Arc::new(launched.freeing(&left))
             });
         }
-        if has_memory {
+        // Such a graph cannot be part of another.
+        if has_memory || !work.conditions.handles.is_empty() {
             driver.refuse_while_recording(key)?;
         }
         // In a stream that records it is a node of another graph, and launched with that.

@@ -193,7 +193,7 @@ impl Driver {
                 result,
                 node,
                 code: refused(&format!(
-                    "{what}, which the body of a conditional node may not have: it may have kernels, copies and fills of memory of the device or page-locked memory, empty nodes, child graphs, and conditional nodes (CUDA Programming Guide, \"Conditional Node Body Graph Requirements\")"
+                    "the body of a conditional node has {what}: it may have kernels, copies and fills of device memory or page-locked memory, empty nodes, child graphs, and conditional nodes (CUDA Programming Guide, \"Conditional Node Body Graph Requirements\")"
                 )),
             })
         };

@@ -280,6 +280,7 @@ impl Driver {
                 return Step::Call(key, HostCall::Callback(*function, *stream, state, *data));
             }
             Work::Branch(branch) => {
+                self.between.looks_at(begun.as_ref(), branch.handle);
                 let site = self.between.site_of(&item);
                 let value = self.condition(branch, site.as_ref());
                 if let Some(body) = branch.chosen(value) {
@@ -302,7 +303,8 @@ impl Driver {
             Work::Launch(launch) => {
                 self.let_kernel_set(&item);
                 let launched = launch.execute(self);
-                self.kernel_has_set();
+                let set = self.kernel_has_set();
+                self.between.sets(begun.as_ref(), &set);
                 launched
             }
             other => self.execute(other),

@@ -9,6 +9,7 @@ mod common;
 #[macro_use]
 mod told;
 mod accesses;
+mod branches;
 mod graph_memory;
 mod graphs;
 mod host;

@@ -54,6 +54,13 @@ fn plain(text: &str) -> String {
         let number: String = word.chars().take_while(char::is_ascii_digit).collect();
         let before = words.last().map_or("", String::as_str).to_owned();
         let is_counted = ["stream", "allocation", "thread"].contains(&before.trim_end());
+        // That of a conditional node is in base 16, and alone in its message.
+        if before == "handle" && word.starts_with("0x") {
+            let digits = word.trim_start_matches("0x");
+            let rest = digits.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+            words.push(format!("H{rest}"));
+            continue;
+        }
         if is_counted && !number.is_empty() {
             let known = letters.entry(before).or_default();
             let next = (b'A' + known.len() as u8) as char;

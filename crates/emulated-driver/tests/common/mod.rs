@@ -1,6 +1,8 @@
 //! The library as a program finds it, and its functions by name.
 #![allow(dead_code)] // Each test program uses a part of it.
 
+pub mod branches;
+
 use std::ffi::{CString, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::OnceLock;

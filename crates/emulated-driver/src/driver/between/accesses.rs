@@ -5,7 +5,7 @@ use std::ops::Range;
 use command_order::{Chain, Manners, PAGE_BYTES, PageBits, Stamp};
 
 use super::super::Driver;
-use super::told;
+use super::{Begun, Between, told};
 use crate::code::Outcome;
 use crate::objects::copy::Fill;
 use crate::objects::memory::Kind;
@@ -30,6 +30,42 @@ pub(crate) enum HostWaits {
     /// Until the stream has done its earlier work, and the copy has left pageable memory.
     UntilStaged,
     Never,
+}
+
+/// Where the values of conditional handles are for the order of commands: no memory is there.
+const CONDITIONS: u64 = 1 << 62;
+
+/// The bytes that stand for the value of a conditional handle.
+fn condition(handle: u64) -> Range<u64> {
+    let start = CONDITIONS + 8 * handle;
+    start..start + 4
+}
+
+/// The conditional handle whose value bytes stand for, if they do.
+pub(super) fn condition_at(address: u64) -> Option<u64> {
+    (address >= CONDITIONS).then(|| (address - CONDITIONS) / 8)
+}
+
+/// Conditional nodes of graphs. Their values are between kernels and nodes as memory is.
+impl Between {
+    /// A kernel has set the values of handles. Two kernels that set one are no race: which of them
+    /// is the last may not matter.
+    pub(in crate::driver) fn sets(&mut self, begun: Option<&Begun>, handles: &[u64]) {
+        if let Some(stamp) = begun.and_then(|begun| begun.stamp) {
+            for handle in handles {
+                self.commands
+                    .access(stamp, Manners::WRITES_STRONGLY, condition(*handle));
+            }
+        }
+    }
+
+    /// A conditional node looks at the value of its handle.
+    pub(in crate::driver) fn looks_at(&mut self, begun: Option<&Begun>, handle: u64) {
+        if let Some(stamp) = begun.and_then(|begun| begun.stamp) {
+            self.commands
+                .access(stamp, Manners::READS, condition(handle));
+        }
+    }
 }
 
 impl Driver {

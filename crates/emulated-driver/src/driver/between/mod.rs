@@ -34,7 +34,9 @@
 //! - **Memory in the order of a stream** may be accessed behind its allocation, and before its free
 //!   ("Stream Ordered Memory Allocator").
 //! - **A graph** is launched behind its stream's commands and its own earlier launches
-//!   (`cuGraphLaunch`). Its nodes are behind those that they depend on.
+//!   (`cuGraphLaunch`). Its nodes are behind those that they depend on. The body of a conditional
+//!   node is as the node is, each round of a loop behind the last one; a kernel that sets the value
+//!   is before the node that looks at it ("Conditional Graph Nodes").
 //! - **A function of the program** that a stream calls may tell the host that it has run: the host
 //!   counts as having waited for what is before it.
 //! - **The host's own accesses**: see `host.rs`.

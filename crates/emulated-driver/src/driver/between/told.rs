@@ -6,6 +6,7 @@ use command_order::{Chain, Conflict, Found, Manners, Stamp};
 use ptx_emu::short_name;
 
 use super::super::Driver;
+use super::accesses::condition_at;
 use super::{Between, Label, What};
 use crate::objects::order::Lane;
 use crate::objects::stream::{LEGACY, PER_THREAD};
@@ -71,8 +72,13 @@ impl Driver {
     fn by_buffer(&self, conflicts: Vec<Conflict>) -> Vec<Met> {
         let mut all: Vec<Met> = Vec::new();
         for conflict in conflicts {
-            let Some((buffer, _)) = self.allocation(conflict.extent.start) else {
-                continue;
+            let start = conflict.extent.start;
+            let buffer = match condition_at(start) {
+                Some(_) => start,
+                None => match self.allocation(start) {
+                    Some((buffer, _)) => buffer,
+                    None => continue,
+                },
             };
             let is_known = |met: &&mut Met| met.earlier == conflict.earlier && met.buffer == buffer;
             match all.iter_mut().find(is_known) {
@@ -96,7 +102,8 @@ impl Driver {
     }
 
     fn fault(&self, earlier: &Label, later: &Label, met: &Met) -> CommandFault {
-        let (kind, title) = title(earlier, later, met.manners);
+        let what = condition_at(met.buffer).map_or("bytes", |_| "the value");
+        let (kind, title) = title(earlier, later, met.manners, what);
         let between = &self.between;
         let mut lines = vec![title, self.bytes_line(met, kind)];
         lines.extend(between.lines_of("first", earlier));
@@ -110,6 +117,9 @@ impl Driver {
     }
 
     fn bytes_line(&self, met: &Met, kind: &str) -> String {
+        if let Some(handle) = condition_at(met.buffer) {
+            return format!("the value of conditional handle {handle:#x}");
+        }
         let whole = self
             .allocation(met.buffer)
             .map_or(0, |(_, known)| known.bytes);
@@ -294,6 +304,7 @@ pub(super) fn name(label: &Label) -> String {
 pub(super) fn short(label: &Label) -> String {
     match &label.what {
         What::Launch(launch) => format!("`{}`", short_name(&launch.kernel)),
+        What::Branch => "the condition".to_owned(),
         _ => name(label),
     }
 }
@@ -314,7 +325,12 @@ pub(super) fn verb(manners: Manners) -> &'static str {
 }
 
 /// The kind of a fault, and its first line.
-fn title(earlier: &Label, later: &Label, manners: (Manners, Manners)) -> (&'static str, String) {
+fn title(
+    earlier: &Label,
+    later: &Label,
+    manners: (Manners, Manners),
+    what: &str,
+) -> (&'static str, String) {
     let (one, other) = (name(earlier), name(later));
     match (&earlier.what, &later.what) {
         (What::Make, _) => (
@@ -328,7 +344,7 @@ fn title(earlier: &Label, later: &Label, manners: (Manners, Manners)) -> (&'stat
         _ => (
             RACE,
             format!(
-                "{RACE}: {other} {} bytes that {one} {}, and nothing orders the two",
+                "{RACE}: {other} {} {what} that {one} {}, and nothing orders the two",
                 verb(manners.1),
                 verb(manners.0)
             ),
