@@ -63,11 +63,11 @@ fn bodies_run_by_the_value_that_a_kernel_sets() {
         }
         kernel(kernels, "up", graph, &[node], &[counts + 16]);
         let executable = instantiate(graph).unwrap();
-        for (number, expected) in (0..).zip(expected) {
+        for (number, counted) in (0..).zip(expected) {
             write(value, &[number]);
             assert_eq!(run(executable, 0), 0);
             let found = read(counts, 5);
-            assert_eq!(found[..3], expected, "{kind} of {bodies} at {number}");
+            assert_eq!(found[..3], counted, "{kind} of {bodies} at {number}");
             assert_eq!(found[4], number + 1, "the node behind it");
         }
         let mut kind_of_node = 0;
@@ -162,7 +162,7 @@ fn handles_and_bodies_have_rules() {
     let own = context();
     let (graph, other) = (graph(), graph());
     let mut made = 0;
-    let mut make = |graph: Handle, context: Handle, flags: c_uint| cu!(cuGraphConditionalHandleCreate(&mut made => *mut u64, graph => Handle, context => Handle, 0 => c_uint, flags => c_uint));
+    let mut make = |of: Handle, context: Handle, flags: c_uint| cu!(cuGraphConditionalHandleCreate(&mut made => *mut u64, of => Handle, context => Handle, 0 => c_uint, flags => c_uint));
     assert_eq!(make(graph, own, 2), INVALID_VALUE);
     assert_eq!(make(graph, 0, 1), INVALID_CONTEXT);
     assert_eq!(make(0, own, 1), INVALID_VALUE);

@@ -99,7 +99,7 @@ fn edges_keep_their_data() {
     let both = [first, second];
     let given = [PROGRAMMATIC, [0; 8]];
     let mut node = adds(add_kernel, &pointers);
-    let add_with = |data: &[[u8; 8]; 2], to: &mut Handle, node: &mut Params| cu!(cuGraphAddNode_v2(to => *mut Handle, own => Handle, both.as_ptr() => *const Handle, data.as_ptr() => *const [u8; 8], 2 => usize, node => *mut Params));
+    let add_with = |with: &[[u8; 8]; 2], to: &mut Handle, own_params: &mut Params| cu!(cuGraphAddNode_v2(to => *mut Handle, own => Handle, both.as_ptr() => *const Handle, with.as_ptr() => *const [u8; 8], 2 => usize, own_params => *mut Params));
     assert_eq!(add_with(&given, &mut third, &mut node), 0);
     let expected = vec![(first, third, PROGRAMMATIC), (second, third, [0; 8])];
     assert_eq!(edges(own, true), Ok(expected));
@@ -120,17 +120,17 @@ fn copies_of_graphs_have_nodes_of_their_own() {
     let inner = add(child, &[], &mut fill(data, 1, 1)).unwrap();
     let node = add(original, &[], &mut params(4, &[child as u64])).unwrap();
     // The child is a copy: what changes there later is not in it.
-    let set = |node: Handle, value: u32| cu!(cuGraphNodeSetParams(node => Handle, &fill(data, value, 1) => *const Params));
+    let set = |of: Handle, value: u32| cu!(cuGraphNodeSetParams(of => Handle, &fill(data, value, 1) => *const Params));
     assert_eq!(set(inner, 2), 0);
-    let found = |node: Handle, clone: Handle| {
-        let mut found = 0;
+    let found = |of: Handle, within: Handle| {
+        let mut copy = 0;
         let done =
-            cu!(cuGraphNodeFindInClone(&mut found => *mut Handle, node => Handle, clone => Handle));
-        if done == 0 { Ok(found) } else { Err(done) }
+            cu!(cuGraphNodeFindInClone(&mut copy => *mut Handle, of => Handle, within => Handle));
+        if done == 0 { Ok(copy) } else { Err(done) }
     };
-    let child_of = |node: Handle| {
+    let child_of = |of: Handle| {
         let mut graph = 0;
-        let done = cu!(cuGraphChildGraphNodeGetGraph(node => Handle, &mut graph => *mut Handle));
+        let done = cu!(cuGraphChildGraphNodeGetGraph(of => Handle, &mut graph => *mut Handle));
         assert_eq!(done, 0);
         graph
     };
@@ -190,9 +190,9 @@ fn a_recorded_launch_is_a_child_with_a_graph() {
         cu!(cuGraphChildGraphNodeGetGraph(node => Handle, &mut graph => *mut Handle)),
         0
     );
-    let got =
+    let inside =
         cu!(cuGraphGetNodes(graph => Handle, &mut node => *mut Handle, &mut count => *mut usize));
-    assert_eq!((got, count), (0, 1));
+    assert_eq!((inside, count), (0, 1));
     let mut kind: c_uint = 0;
     assert_eq!(
         cu!(cuGraphNodeGetType(node => Handle, &mut kind => *mut c_uint)),

@@ -29,7 +29,7 @@ pub enum HandleProblem {
 impl std::fmt::Display for HandleProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "which is no conditional handle: cudaGraphConditionalHandleCreate gives them",
+            Self::Unknown => "which is not a conditional handle: cudaGraphConditionalHandleCreate gives them",
             Self::OutsideOfGraph => "but the kernel was launched outside of a graph, and a conditional handle has a value during a launch of its graph alone",
             Self::OfOtherGraph => "which is a conditional handle of another graph: it has a value during a launch of that graph alone",
         })

@@ -84,7 +84,7 @@ driver_api! {
     }
     fn cuStreamEndCapture(stream: Handle, to: *mut Handle) {
         let ended = with(|driver| { let key = driver.stream(stream)?; driver.end_capture(key) });
-        // Who records into a graph of its own need not ask which it is.
+        // A program that records into a graph of its own knows which it is.
         put_if_wanted(to, *ended.as_ref().unwrap_or(&0));
         ended.map(|_| ())
     }

@@ -121,8 +121,10 @@ unsafe fn instantiate_with(
     unsafe {
         let given = get(params)?;
         let made = instantiate(graph, given.flags);
-        let wrong = made.err();
-        let (node, result) = wrong.map_or((0, 0), |wrong| (wrong.node, wrong.result));
+        let (node, result) = match &made {
+            Ok(_) => (0, 0),
+            Err(wrong) => (wrong.node, wrong.result),
+        };
         put(
             params,
             InstantiateParams {
@@ -319,7 +321,7 @@ struct EdgeLists {
 ///
 /// # Errors
 ///
-/// There is no place for data, and some edge has more than the default.
+/// Some edge has more than the default, and data has nowhere to go.
 ///
 /// # Safety
 ///
@@ -430,16 +432,16 @@ unsafe fn given_edges(
     count: usize,
 ) -> Outcome<Vec<(Handle, Handle, EdgeData)>> {
     // SAFETY: the caller promises it.
-    let (from, to, data) = unsafe {
+    let (starts, ends, data) = unsafe {
         (
             handles(from, count)?,
             handles(to, count)?,
             edge_data(data, count)?,
         )
     };
-    let ends = from.into_iter().zip(to).enumerate();
-    Ok(ends
-        .map(|(index, (from, to))| (from, to, data.get(index).copied().unwrap_or_default()))
+    let pairs = starts.into_iter().zip(ends).enumerate();
+    Ok(pairs
+        .map(|(index, (start, end))| (start, end, data.get(index).copied().unwrap_or_default()))
         .collect())
 }
 

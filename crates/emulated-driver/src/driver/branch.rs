@@ -12,8 +12,8 @@ use super::Driver;
 use super::between::MemoryOf;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::branch::{Branch, BranchKind, Condition, Value};
-use crate::objects::graph::{Graph, GraphWork, Place};
+use crate::objects::branch::{BranchKind, Condition, Value};
+use crate::objects::graph::{Branch, Graph, GraphWork, Place};
 use crate::objects::work::{Item, Work};
 use crate::report::{self, CommandFault, Side, refused};
 use crate::site::Site;
@@ -102,7 +102,7 @@ impl Driver {
                 )
             } else {
                 format!(
-                    "{handle:#x} is no conditional handle: cudaGraphConditionalHandleCreate gives them"
+                    "{handle:#x} is not a conditional handle: cudaGraphConditionalHandleCreate gives them"
                 )
             }));
         };
@@ -131,8 +131,8 @@ impl Driver {
         };
         let node = self.add_node_with_graphs(graph, Work::Branch(Arc::new(branch)), behind)?;
         let mut conditions = self.graph(root)?.conditions.iter_mut();
-        if let Some(known) = conditions.find(is_it) {
-            known.node = Some(node);
+        if let Some(own) = conditions.find(is_it) {
+            own.node = Some(node);
         }
         Ok((node, graphs))
     }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::{Driver, unsafe_calls};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::branch::Branch;
-use crate::objects::graph::{Capture, EdgeData, Graph, GraphWork, Mode, Node, Place};
+use crate::objects::graph::{Branch, Capture, EdgeData, Graph, GraphWork, Mode, Node, Place};
 use crate::objects::order::Slot;
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
@@ -136,10 +135,10 @@ impl Driver {
         let Some(own) = self.graphs.get(&graph) else {
             return;
         };
-        let inner: Vec<(Handle, Handle)> = { own.nodes.iter() }
+        let places: Vec<(Handle, Handle)> = { own.nodes.iter() }
             .flat_map(|node| node.work.graphs().iter().map(|inner| (*inner, node.handle)))
             .collect();
-        for (inner, node) in inner {
+        for (inner, node) in places {
             if let Some(inner) = self.graphs.get_mut(&inner) {
                 inner.within = Some(Place { graph, node });
             }
@@ -171,9 +170,7 @@ impl Driver {
             Work::All(work) => {
                 let work = Arc::clone(work);
                 let child = self.graph_of_work(&work);
-                if let Some(known) = self.graph(graph)?.node(node) {
-                    known.work = Work::Within(child);
-                }
+                self.node(node)?.work = Work::Within(child);
                 self.own_graphs(graph);
                 Ok(child)
             }
@@ -263,8 +260,8 @@ impl Driver {
     ) -> Outcome {
         if !data.is_empty() {
             let node = self.node(node)?;
-            for (from, data) in behind.iter().zip(data) {
-                node.note_edge(*from, *data);
+            for (from, one) in behind.iter().zip(data) {
+                node.note_edge(*from, *one);
             }
         }
         Ok(())

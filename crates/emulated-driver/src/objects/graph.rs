@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::ThreadId;
 
 use super::Handle;
-use super::branch::{Condition, Conditions};
+use super::branch::{BranchKind, Condition, Conditions};
 use super::stream::StreamKey;
 use super::user_object::{Destructor, References};
 use super::work::Work;
@@ -125,17 +125,11 @@ impl GraphWork {
 
     /// Whether another graph has the same kinds of nodes, in the graphs within it too.
     pub(crate) fn is_alike(&self, other: &GraphWork) -> bool {
-        let all_alike = |own: &[Arc<GraphWork>], others: &[Arc<GraphWork>]| {
-            let mut pairs = own.iter().zip(others);
-            own.len() == others.len() && pairs.all(|(one, other)| one.is_alike(other))
-        };
         let mut pairs = self.work.iter().zip(&other.work);
         self.work.len() == other.work.len()
             && pairs.all(|pair| match pair {
                 (Work::All(one), Work::All(new)) => one.is_alike(new),
-                (Work::Branch(one), Work::Branch(new)) => {
-                    one.kind == new.kind && all_alike(&one.bodies, &new.bodies)
-                }
+                (Work::Branch(one), Work::Branch(new)) => one.is_alike(new),
                 (one, new) => one.node_type() == new.node_type(),
             })
     }
@@ -149,7 +143,7 @@ impl GraphWork {
                 (Work::All(own), Work::All(old)) => Arc::make_mut(own).replace(old),
                 (Work::Branch(own), Work::Branch(old)) => {
                     let bodies = Arc::make_mut(own).bodies.iter_mut().zip(&old.bodies);
-                    bodies.for_each(|(body, former)| Arc::make_mut(body).replace(former));
+                    bodies.for_each(|(body, one)| Arc::make_mut(body).replace(one));
                 }
                 _ => {}
             }
@@ -188,6 +182,32 @@ impl GraphWork {
             Work::Free(address) => Some(*address),
             _ => None,
         })
+    }
+}
+
+/// A conditional node.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) handle: u64,
+    pub(crate) kind: BranchKind,
+    /// Its bodies, which the program fills with nodes.
+    pub(crate) graphs: Arc<[Handle]>,
+    /// The work of them, once the graph around it can be launched.
+    pub(crate) bodies: Vec<Arc<GraphWork>>,
+}
+
+impl Branch {
+    /// The body that a value chooses.
+    pub(crate) fn chosen(&self, value: u32) -> Option<&Arc<GraphWork>> {
+        self.bodies.get(self.kind.chosen(value))
+    }
+
+    /// Whether another has bodies with the same kinds of nodes, and chooses them in the same way.
+    fn is_alike(&self, other: &Branch) -> bool {
+        let mut pairs = self.bodies.iter().zip(&other.bodies);
+        self.kind == other.kind
+            && self.bodies.len() == other.bodies.len()
+            && pairs.all(|(one, new)| one.is_alike(new))
     }
 }
 

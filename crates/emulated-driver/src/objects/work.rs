@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use super::branch::Branch;
 use super::copy::{Copy, Fill};
-use super::graph::GraphWork;
+use super::graph::{Branch, GraphWork};
 use super::launch::Launch;
 use super::order::{Sent, Slot};
 use super::stream::StreamKey;

@@ -206,7 +206,7 @@ fn a_condition_that_a_kernel_may_not_set_is_a_fault() {
     let outside = launch(&set_condition(2)).module_scope(SET_CONDITION);
     assert_eq!(
         outside.fault().lines().next().unwrap(),
-        "invalid conditional handle: `cudaGraphSetConditional` of 0x2, which is no conditional handle: cudaGraphConditionalHandleCreate gives them"
+        "invalid conditional handle: `cudaGraphSetConditional` of 0x2, which is not a conditional handle: cudaGraphConditionalHandleCreate gives them"
     );
     let fault = |handle| {
         let kernel = launch(&set_condition(handle)).module_scope(SET_CONDITION);

@@ -48,7 +48,7 @@ pub(super) fn condition_at(address: u64) -> Option<u64> {
 
 /// Conditional nodes of graphs. Their values are between kernels and nodes as memory is.
 impl Between {
-    /// A kernel has set the values of handles. Two kernels that set one are no race: which of them
+    /// A kernel has set the values of handles. Two kernels that set one do not race: which of them
     /// is the last may not matter.
     pub(in crate::driver) fn sets(&mut self, begun: Option<&Begun>, handles: &[u64]) {
         if let Some(stamp) = begun.and_then(|begun| begun.stamp) {
