@@ -28,6 +28,8 @@ SAMPLES = """0_Introduction/asyncAPI
 2_Concepts_and_Techniques/shfl_scan
 2_Concepts_and_Techniques/streamOrderedAllocation
 2_Concepts_and_Techniques/threadFenceReduction --n=65536
+3_CUDA_Features/graphConditionalNodes
+3_CUDA_Features/graphMemoryNodes
 3_CUDA_Features/simpleCudaGraphs"""
 
 # Whose blocks meet, with sizes that take seconds.
@@ -75,6 +77,10 @@ TRUE_ALARMS = {
     "2_Concepts_and_Techniques/threadFenceReduction": (
         "race in global memory",
         "a race by PTX's model: the reader lacks a fence",
+    ),
+    "3_CUDA_Features/graphConditionalNodes": (
+        "race between commands",
+        "conditional nodes do not depend on the kernels that set their values: 0 dependencies are counted",
     ),
     "examples/i128_demo": ("trap", "it divides so that it traps, as it means to"),
     "device/example_device_env_memory_resource": ("race between commands", "it copies its sum without a wait for the stream"),

@@ -16,6 +16,7 @@
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.
+//! - **Conditional nodes of graphs** run by the values that kernels set (`driver/branch.rs`).
 //! - **Several parts are linked**, those of `cuLink` and of a program of `nvcc -rdc=true`, as a
 //!   GPU's linker does (`ptx::link`): each needs PTX. Of `libcudadevrt`, the functions of
 //!   cooperative groups are there; a launch from a kernel is refused by name.
