@@ -165,6 +165,8 @@ fn handles_and_bodies_have_rules() {
     let mut make = |of: Handle, context: Handle, flags: c_uint| cu!(cuGraphConditionalHandleCreate(&mut made => *mut u64, of => Handle, context => Handle, 0 => c_uint, flags => c_uint));
     assert_eq!(make(graph, own, 2), INVALID_VALUE);
     assert_eq!(make(graph, 0, 1), INVALID_CONTEXT);
+    let of_none = add(graph, &[], &mut params(13, &[1, 1 << 32, 0, 0]));
+    assert_eq!(of_none, Err(INVALID_CONTEXT));
     assert_eq!(make(0, own, 1), INVALID_VALUE);
     let of = handle(graph, Some(1));
     for (kind, bodies) in [
@@ -230,9 +232,16 @@ fn a_body_has_some_kinds_of_nodes_alone() {
     let (device, host) = (allocate(64), vec![0u8; 64]);
     let mut copy = [0u64; 2 + 25];
     // From device memory to pageable memory, by `CUDA_MEMCPY3D`.
-    (copy[2 + 3], copy[2 + 5]) = (2, device);
-    (copy[2 + 11], copy[2 + 12]) = (1, host.as_ptr() as u64);
-    (copy[2 + 22], copy[2 + 23], copy[2 + 24]) = (64, 1, 1);
+    (copy[2 + 4], copy[2 + 6]) = (2, device);
+    (copy[2 + 15], copy[2 + 16]) = (1, host.as_ptr() as u64);
+    (copy[2 + 22], copy[2 + 23], copy[2 + 24]) = (8, 1, 1);
+    // To another place in device memory, and to an array of 8 floats.
+    let (mut within, mut into) = (copy, copy);
+    (within[2 + 15], within[2 + 17]) = (2, device + 32);
+    let (mut array, shape) = (0usize, [8u64, 0, 0, 0x20 | 1 << 32, 0]);
+    let made = cu!(cuArray3DCreate_v2(&mut array => *mut usize, &shape => *const [u64; 5]));
+    assert_eq!(made, 0);
+    (into[2 + 15], into[2 + 18]) = (3, array as u64);
     for (kind, words, result) in [
         (3, vec![call, 0], 3),
         (6, vec![event], 3),
@@ -240,6 +249,8 @@ fn a_body_has_some_kinds_of_nodes_alone() {
         (10, vec![1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64], 3),
         (5, vec![], 0),
         (1, copy.to_vec(), 4),
+        (1, within.to_vec(), 0),
+        (1, into.to_vec(), 3),
     ] {
         let graph = graph();
         let (_, bodies) = branch(graph, &[], handle(graph, Some(1)), IF, 1).unwrap();
@@ -306,6 +317,14 @@ fn a_handle_outside_of_its_graph_is_an_illegal_address() {
     let set = common::function(kernels, "set");
     let args = [common::arg(&of), common::arg(&value)];
     let launched = common::launch(set, 1, 0, &args);
+    let ended = cu!(cuCtxSynchronize());
+    assert!([launched, ended].contains(&ILLEGAL_ADDRESS));
+    // A graph that has no handles is as none.
+    context();
+    let (kernels, value, without) = (module(KERNELS), allocate(4), common::branches::graph());
+    write(value, &[1]);
+    kernel(kernels, "set", without, &[], &[of, value]);
+    let launched = run(instantiate(without).unwrap(), 0);
     let ended = cu!(cuCtxSynchronize());
     assert!([launched, ended].contains(&ILLEGAL_ADDRESS));
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The conditional handles that a launch may set.
 #[derive(Clone, Debug, Default)]
 pub struct ConditionHandles {
-    /// Those of the graph that the launch is part of; `None` if it is not part of a graph.
+    /// Those of the graph that the launch is part of; `None` if it is not part of a graph that has
+    /// some.
     pub own: Option<Arc<BTreeSet<u64>>>,
     /// Handles from 1 to this one exist, in whatever graph.
     pub last: u64,
@@ -20,7 +21,7 @@ pub struct ConditionHandles {
 pub enum HandleProblem {
     /// No call has given it to the program.
     Unknown,
-    /// The kernel is not part of a graph.
+    /// The kernel is not part of a graph that has handles.
     OutsideOfGraph,
     /// The kernel is part of a graph that it does not belong to. A GPU does not notice.
     OfOtherGraph,
@@ -30,7 +31,7 @@ impl std::fmt::Display for HandleProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Unknown => "which is not a conditional handle: cudaGraphConditionalHandleCreate gives them",
-            Self::OutsideOfGraph => "but the kernel was launched outside of a graph, and a conditional handle has a value during a launch of its graph alone",
+            Self::OutsideOfGraph => "but the kernel is not part of a graph with conditional handles: each has a value during a launch of its own graph alone",
             Self::OfOtherGraph => "which is a conditional handle of another graph: it has a value during a launch of that graph alone",
         })
     }

@@ -88,10 +88,7 @@ impl Driver {
         context: Handle,
     ) -> Outcome<(Handle, Arc<[Handle]>)> {
         self.graph(graph)?;
-        let context = match context {
-            0 => self.current_context()?,
-            given => given,
-        };
+        self.context(context)?;
         let root = self.root(graph);
         let is_it = |known: &&mut Condition| known.handle == handle;
         let Some(known) = self.graph(root)?.conditions.iter_mut().find(is_it) else {
@@ -203,7 +200,13 @@ impl Driver {
                 if sides.any(|side| self.memory_of(side.address) == MemoryOf::Pageable) {
                     return wrong(SEVERAL_CONTEXTS, "a copy of pageable memory");
                 }
-                return Ok(());
+                let starts = [copy.from, copy.to].map(|side| self.allocation(side.address));
+                let mut starts = starts.into_iter().flatten();
+                let is_array = |start| self.arrays.values().any(|array| array.address == start);
+                if !starts.any(|(start, _)| is_array(start)) {
+                    return Ok(());
+                }
+                "a copy of a CUDA array"
             }
             Work::All(child) => {
                 let nodes = child.nodes.iter().zip(&child.work);
@@ -243,9 +246,9 @@ impl Driver {
     /// Says which handles the kernel may set that is launched now.
     pub(super) fn let_kernel_set(&mut self, item: &Item) {
         if self.last_condition > 0 {
-            let own = item.graph.as_ref();
+            let own = item.graph.as_ref().map(|graph| &graph.conditions.handles);
             self.machine.set_condition_handles(ConditionHandles {
-                own: own.map(|graph| Arc::clone(&graph.conditions.handles)),
+                own: own.filter(|handles| !handles.is_empty()).map(Arc::clone),
                 last: self.last_condition,
             });
         }
