@@ -319,10 +319,16 @@ fn a_handle_outside_of_its_graph_is_an_illegal_address() {
     let launched = common::launch(set, 1, 0, &args);
     let ended = cu!(cuCtxSynchronize());
     assert!([launched, ended].contains(&ILLEGAL_ADDRESS));
-    // A graph that has no handles is as none.
+}
+
+#[test]
+fn a_graph_without_handles_is_as_none() {
     context();
-    let (kernels, value, without) = (module(KERNELS), allocate(4), common::branches::graph());
+    let kernels = module(KERNELS);
+    let value = allocate(4);
     write(value, &[1]);
+    let (with, without) = (graph(), graph());
+    let of = handle(with, Some(1));
     kernel(kernels, "set", without, &[], &[of, value]);
     let launched = run(instantiate(without).unwrap(), 0);
     let ended = cu!(cuCtxSynchronize());
