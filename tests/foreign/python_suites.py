@@ -37,7 +37,7 @@ test_texture_sample_grad_moderate_cancellation_cuda_0 test_texture_sample_grad_t
 WARP = """test_array_reduce test_atomic test_atomic_bitwise test_atomic_cas test_bit_count test_bool test_dense test_fp16
 test_intersect test_iter test_rand test_rounding test_runlength_encode test_scalar_ops test_vec_lite
 tile.test_tile_atomic_bitwise tile.test_tile_load_indexed tile.test_tile_oob tile.test_tile_reduce
-tile.test_tile_shared_memory tile.test_tile_stack cuda.test_texture""".split()
+tile.test_tile_shared_memory tile.test_tile_stack cuda.test_conditional_captures cuda.test_texture""".split()
 # It wants the error that ends a context.
 STOPS = {"test_tile_oob"}
 CUPY = """core_tests/test_elementwise core_tests/test_function core_tests/test_userkernel core_tests/test_raw
