@@ -265,15 +265,32 @@ impl Region for GlobalRegion<'_> {
         self.buffer.base
     }
 
-    fn load_strong(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
+    // One thread alone needs no locks, which the memory takes for 8 bytes.
+
+    #[inline(always)]
+    fn load_strong(&self, lane: usize, offset: u64, bytes: u32) -> u64 {
+        if self.is_alone {
+            return self.load(lane, offset, bytes);
+        }
         self.memory.load_strong(self.buffer, offset, bytes)
     }
 
-    fn store_strong(&mut self, _lane: usize, offset: u64, bytes: u32, value: u64) {
+    #[inline(always)]
+    fn store_strong(&mut self, lane: usize, offset: u64, bytes: u32, value: u64) {
+        if self.is_alone {
+            return self.store(lane, offset, bytes, value);
+        }
         self.memory.store_strong(self.buffer, offset, bytes, value);
     }
 
-    fn update(&mut self, _lane: usize, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
+    #[inline(always)]
+    fn update(&mut self, lane: usize, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
+        // A word may be one that the host's threads update meanwhile.
+        if self.is_alone && bytes == 8 {
+            let old = self.load(lane, offset, bytes);
+            self.store(lane, offset, bytes, new(old));
+            return old;
+        }
         self.memory.update(self.buffer, offset, bytes, new)
     }
 
@@ -469,7 +486,8 @@ impl Region for SharedMemory {
 
     #[inline(always)]
     fn line(&mut self, line: u64, epoch: u32) -> Option<&mut Line> {
-        Some(self.races[line as usize].enter_shared(epoch))
+        let interval = self.interval;
+        Some(self.races[line as usize].enter_shared(epoch, interval))
     }
 
     fn location(&self, launch: &LaunchContext, offset: u64) -> Location {

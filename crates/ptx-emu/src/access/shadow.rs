@@ -29,6 +29,12 @@ fn access_far<B: BlockOrder>(
     }
 }
 
+/// True if a lane accesses what the lane did that was looked at before it.
+#[inline(always)]
+fn is_as_before(request: &Request, before: Option<usize>, lane: usize) -> bool {
+    before.is_some_and(|before| request.addresses[before] == request.addresses[lane])
+}
+
 impl BlockRunner<'_> {
     /// The granules of an access at an offset.
     pub(crate) fn granules(&self, offset: u64, width: u32) -> std::ops::Range<u64> {
@@ -116,6 +122,8 @@ impl BlockRunner<'_> {
         let epoch = R::epoch(self);
         let segments = Segments::new(request, span, region.base(), self.launch.granule);
         let mut far = self.far_lines(&segments, region, request);
+        // The lane that was looked at alone last.
+        let mut before = None;
         for segment in segments {
             now.record.lanes = 0;
             let is_noted = match &mut far {
@@ -125,7 +133,14 @@ impl BlockRunner<'_> {
                         return Ok(());
                     };
                     let mut part = segment.part.into_iter();
-                    part.any(|part| line.access(Kind::Load, &now, part))
+                    let by_cells = !request.non_coherent && segment.lanes.is_power_of_two();
+                    part.any(|part| {
+                        line.access(Kind::Load, &now, part)
+                            || by_cells && {
+                                now.record.lanes = segment.lanes;
+                                line.access_cells(Kind::Load, &now, part.granules)
+                            }
+                    })
                 }
             };
             if is_noted {
@@ -133,11 +148,40 @@ impl BlockRunner<'_> {
             }
             for lane in lanes(segment.lanes) {
                 now.record.lanes = 1 << lane;
-                self.check_lane_load(request, region, &now, lane)?;
+                let is_further = !request.non_coherent
+                    && is_as_before(request, before.replace(lane), lane)
+                    && self.note_further(Kind::Load, request, region, &now, lane);
+                if !is_further {
+                    self.check_lane_load(request, region, &now, lane)?;
+                }
             }
         }
         region.release_lines();
         Ok(())
+    }
+
+    /// Notes an access of a lane to where the lane before it has made it: see
+    /// [`Line::note_further`](crate::check::race::Line::note_further). False if the lane has to be
+    /// looked at alone; what is noted by then stays true.
+    #[inline(always)]
+    fn note_further<R: Region>(
+        &self,
+        kind: Kind,
+        request: &Request,
+        region: &mut R,
+        now: &Now<R::Order<'_>>,
+        lane: usize,
+    ) -> bool {
+        let epoch = R::epoch(self);
+        for granule in self.granules(request.addresses[lane] - region.base(), request.width) {
+            let Some(line) = region.line(granule / LINE, epoch) else {
+                return false;
+            };
+            if !line.note_further(kind, granule % LINE, now) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Checks the load of one lane for races by what each of its granules remembers, and notes it.
@@ -194,6 +238,8 @@ impl BlockRunner<'_> {
         let mut checked = 0;
         let segments = Segments::new(request, span, region.base(), self.launch.granule);
         let mut far = self.far_lines(&segments, region, request);
+        // The lane that was looked at alone last.
+        let mut before = None;
         for segment in segments {
             now.record.lanes = 0;
             let is_noted = if let Some(lines) = &mut far {
@@ -201,7 +247,12 @@ impl BlockRunner<'_> {
             // Lanes that store to one granule are looked at one by one.
             } else if let Some(part) = segment.part.filter(|part| part.map.has_one_lane())
                 && let Some(line) = region.line(segment.line, epoch)
-                && line.access(Kind::Store, &now, part)
+                && (line.access(Kind::Store, &now, part)
+                    // In global memory, cells may have loads through the read-only path.
+                    || !R::IS_GLOBAL && segment.lanes.is_power_of_two() && {
+                        now.record.lanes = segment.lanes;
+                        line.access_cells(Kind::Store, &now, part.granules)
+                    })
             {
                 region.save(self.launch, segment.line);
                 true
@@ -217,7 +268,13 @@ impl BlockRunner<'_> {
             }
             for lane in lanes(segment.lanes) {
                 now.record.lanes = 1 << lane;
-                self.check_lane_store(request, region, &now, lane, &changes)?;
+                // Of others it may matter what they store.
+                let is_further = request.kind == AccessKind::Atomic
+                    && is_as_before(request, before.replace(lane), lane)
+                    && self.note_further(Kind::Store, request, region, &now, lane);
+                if !is_further {
+                    self.check_lane_store(request, region, &now, lane, &changes)?;
+                }
                 store(region, 1 << lane);
             }
         }

@@ -359,7 +359,13 @@ impl BlockRunner<'_> {
             warps.dedup();
             let first = self.warp_number(0);
             warps.iter_mut().for_each(|warp| *warp += first);
-            self.sanitizer.clocks.barrier(&warps);
+            let clocks = &mut self.sanitizer.clocks;
+            clocks.barrier(&warps);
+            // Nobody else has accesses, and no row of clocks is left that does not know of them.
+            if clocks.have_all(&warps) {
+                let interval = &mut self.block.shared.interval;
+                *interval = interval.wrapping_add(1);
+            }
         }
     }
 

@@ -30,6 +30,9 @@ pub(crate) struct Content {
     pub(crate) origins: Vec<Origin>,
     /// The lines of its granules; empty when not checked.
     pub(crate) races: Vec<Line>,
+    /// Advances where all accesses before are ordered before all behind: see
+    /// [`Line::enter_shared`].
+    pub(crate) interval: u8,
     /// The parts that ordinary accesses must leave alone; `None` while there are none.
     pub(crate) claims: Option<Box<Claims>>,
     /// The block that it belongs to, if its cluster has others.
@@ -44,6 +47,7 @@ static NOTHING: Content = Content {
     written: Bits::new(),
     origins: Vec::new(),
     races: Vec::new(),
+    interval: 0,
     claims: None,
     owner: None,
 };

@@ -60,7 +60,11 @@ impl Latest {
         if first.block == 0 && second.block == 0 {
             return None;
         }
-        Self::unordered(first, now).or_else(|| Self::unordered(second, now))
+        // Not by `or_else`: the host's calls of closures that are not inlined add up here.
+        match Self::unordered(first, now) {
+            None => Self::unordered(second, now),
+            racing => racing,
+        }
     }
 
     #[inline(always)]
@@ -69,6 +73,38 @@ impl Latest {
             0 => None,
             lanes => Some(Record { lanes, ..*earlier }),
         }
+    }
+
+    /// Notes an access of a further lane, made by the instruction of which it has just noted the
+    /// lane before. False, and nothing is noted, if that may be another than to join it.
+    #[inline(always)]
+    fn note_further<B: BlockOrder>(&mut self, now: &Now<B>) -> bool {
+        let [first, second] = &mut self.0;
+        let record = &now.record;
+        if first.is_of_one_time(record) {
+            first.join(record);
+        } else if first.is_of_warp(record) {
+            return false;
+        } else if second.is_of_one_time(record) {
+            second.join(record);
+        } else if second.is_of_warp(record) {
+            return false;
+        }
+        // Else the lane before has not been kept beside the two, and so is this one not.
+        true
+    }
+
+    /// True if these accesses stand to each lane of the accessing warp alike. `strong` says whether
+    /// they are.
+    #[inline(always)]
+    fn are_alike<B: BlockOrder>(&self, now: &Now<B>, strong: bool) -> bool {
+        let is_alike = |earlier: &Record| {
+            !earlier.is_of_warp(&now.record)
+                || strong
+                    && now.record.strong
+                    && (earlier.pc == now.record.pc || now.suits(earlier))
+        };
+        is_alike(&self.0[0]) && is_alike(&self.0[1])
     }
 
     /// A strong access that races with this strong one: nothing orders the two, and they do not
@@ -81,6 +117,11 @@ impl Latest {
 }
 
 impl Record {
+    #[inline(always)]
+    fn is_of_warp(&self, other: &Self) -> bool {
+        (self.block, self.warp) == (other.block, other.warp)
+    }
+
     /// Adds the lanes of a later access of one time.
     #[inline(always)]
     fn join(&mut self, later: &Record) {
@@ -145,6 +186,38 @@ impl Cell {
         None
     }
 
+    /// Notes an access of a further lane of a warp, where the same instruction has just made and
+    /// noted that of another lane without a conflict. False, and nothing is noted that a note of
+    /// this lane alone would not note, if the lanes may differ: that takes the check of the lane.
+    ///
+    /// What others have done stands to all lanes of a warp alike, unless single lanes synchronise.
+    /// What the warp itself has done may be any lane's, so it must be such that it does not matter.
+    #[inline(always)]
+    pub(crate) fn note_further<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>) -> bool {
+        let are_alike = |accesses: &Accesses, are_strong: bool| {
+            accesses.stores.are_alike(now, are_strong)
+                && (kind == Kind::Load || accesses.loads.are_alike(now, are_strong))
+        };
+        let is_alike = !now.clocks.knows_lanes()
+            && are_alike(&self.weak, false)
+            && match &self.strong {
+                Some(others) => are_alike(others, true),
+                None => !now.record.strong,
+            };
+        if !is_alike {
+            return false;
+        }
+        let noted = self.like(now);
+        match kind {
+            Kind::Load => noted.loads.note_further(now),
+            Kind::Store if now.is_last => {
+                noted.stores = Latest([now.record, Record::default()]);
+                true
+            }
+            Kind::Store => noted.stores.note_further(now),
+        }
+    }
+
     /// True if further weak loads by the accessing block change nothing, as long as fences order
     /// nothing before it: there are loads of two other blocks, and no stores.
     #[inline(always)]
@@ -154,10 +227,10 @@ impl Cell {
             let is_ours = now.cluster.contains(&record.block);
             record.block != 0 && !is_ours && !now.blocks.is_before(record)
         };
-        stored.block == 0
+        now.blocks.orders_none()
+            && stored.block == 0
             && self.strong.is_none()
             && first.block != second.block
-            && now.blocks.orders_none()
             && is_apart(first)
             && is_apart(second)
     }

@@ -65,8 +65,11 @@ impl Cells {
     /// True if an access changes nothing.
     #[inline(always)]
     fn are_settled<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, granules: u32) -> bool {
-        let is_of_block = self.block == now.record.block && self.settled & granules == granules;
-        is_of_block && kind == Kind::Load && !now.record.strong && now.blocks.orders_none()
+        kind == Kind::Load
+            && now.blocks.orders_none()
+            && !now.record.strong
+            && self.block == now.record.block
+            && self.settled & granules == granules
     }
 }
 
@@ -84,6 +87,9 @@ pub(crate) struct Line {
     age: u8,
     /// It has remembered accesses of lanes that go their own ways.
     was_apart: bool,
+    /// Of shared memory: the number of the barrier of the whole block that it has seen last, as far
+    /// as a byte tells it.
+    interval: u8,
     alone: Alone,
     /// Made where they are needed first.
     cells: Option<Box<Cells>>,
@@ -107,21 +113,36 @@ impl Line {
     pub(crate) fn enter(&mut self, epoch: u32) -> &mut Self {
         if self.epoch != epoch {
             self.epoch = epoch;
-            self.runs.clear();
-            // Lanes will go their own ways again.
-            match self.form.near() {
-                Some(_) => self.alone.clear(),
-                None => self.form = Form::Runs,
-            }
+            self.forget();
         }
         self
+    }
+
+    #[inline(always)]
+    fn forget(&mut self) {
+        self.runs.clear();
+        // Lanes will go their own ways again.
+        match self.form.near() {
+            Some(_) => self.alone.clear(),
+            None => self.form = Form::Runs,
+        }
     }
 
     /// Forgets what was before an epoch in shared memory, where cells stay for some epochs: blocks
     /// do alike, and a line that needed cells needs them again. The accesses of other clusters that
     /// cells remember are ordered before.
+    ///
+    /// What was before an interval is ordered before all that is in it or behind, so it is
+    /// forgotten too: that leaves the line in a form that is cheap to add to. Cells stay, since
+    /// they know by clocks what is ordered before. So may what is 256 intervals old.
     #[inline(always)]
-    pub(crate) fn enter_shared(&mut self, epoch: u32) -> &mut Self {
+    pub(crate) fn enter_shared(&mut self, epoch: u32, interval: u8) -> &mut Self {
+        if self.interval != interval {
+            self.interval = interval;
+            if self.form != Form::Cells {
+                self.forget();
+            }
+        }
         if self.epoch != epoch && self.form == Form::Cells && self.age < MAX_EPOCHS {
             (self.epoch, self.age) = (epoch, self.age + 1);
         }
@@ -141,7 +162,10 @@ impl Line {
                 }
                 None => false,
             },
-            Form::Cells => false,
+            Form::Cells => {
+                let cells = self.cells.as_ref();
+                return cells.is_some_and(|cells| cells.are_settled(kind, now, part.granules));
+            }
         };
         is_noted || self.access_another(kind, now, part)
     }
@@ -183,10 +207,6 @@ impl Line {
     }
 
     fn access_another<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        if self.form == Form::Cells {
-            let cells = self.cells.as_ref();
-            return cells.is_some_and(|cells| cells.are_settled(kind, now, part.granules));
-        }
         if now.record.strong {
             return false;
         }
@@ -296,6 +316,54 @@ impl Line {
         let cells = self.cells.as_mut().expect("they were made");
         cells.settled &= !(1 << granule);
         &mut cells.of[granule as usize]
+    }
+
+    /// Checks and notes a weak access of one lane, if the line has cells: what [`Line::access`]
+    /// does not. False if it may race; what is noted by then would be noted again.
+    #[inline(always)]
+    pub(crate) fn access_cells<B: BlockOrder>(
+        &mut self,
+        kind: Kind,
+        now: &Now<B>,
+        granules: u32,
+    ) -> bool {
+        if self.form != Form::Cells {
+            return false;
+        }
+        for granule in members(granules) {
+            let granule = granule.into();
+            let is_clear = match kind {
+                Kind::Load => self.load(granule, now).is_none(),
+                Kind::Store => {
+                    let cell = self.cell(granule);
+                    let is_clear = cell.store_conflict(now).is_none();
+                    if is_clear {
+                        cell.note_store(now);
+                    }
+                    is_clear
+                }
+            };
+            if !is_clear {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Notes an access of a further lane in the cell of a granule: see [`Cell::note_further`].
+    #[inline(always)]
+    pub(crate) fn note_further<B: BlockOrder>(
+        &mut self,
+        kind: Kind,
+        granule: u64,
+        now: &Now<B>,
+    ) -> bool {
+        match &mut self.cells {
+            Some(cells) if self.form == Form::Cells => {
+                cells.of[(granule % LINE) as usize].note_further(kind, now)
+            }
+            _ => false,
+        }
     }
 
     /// Notes a load of one lane in the cell of a granule.

@@ -82,6 +82,8 @@ mod order;
 mod pages;
 mod part;
 mod runs;
+#[cfg(test)]
+mod shortcuts;
 mod strength;
 #[cfg(test)]
 mod tests;

@@ -121,6 +121,12 @@ impl Clocks {
         self.now[warp]
     }
 
+    /// True if a warp may know more of single lanes of other warps than of all.
+    #[inline(always)]
+    pub(super) fn knows_lanes(&self) -> bool {
+        !self.by_lane.is_empty()
+    }
+
     fn orders_blocks(&self) -> bool {
         self.width > self.warps
     }
@@ -292,6 +298,12 @@ impl Clocks {
         for &warp in warps {
             self.row(warp).copy_from_slice(&joined);
         }
+    }
+
+    /// True if there are no other warps than these, which are all different: not in the cluster
+    /// either, and none of asynchronous stores.
+    pub(crate) fn have_all(&self, warps: &[usize]) -> bool {
+        warps.len() == self.warps
     }
 
     /// A barrier of some lanes of a warp, of all that it has. Lanes that have exited take no part.
@@ -469,10 +481,12 @@ impl<B: BlockOrder> Now<'_, B> {
     #[inline(always)]
     pub(super) fn unordered(&self, earlier: &Record) -> u32 {
         if earlier.block != self.record.block {
-            return if earlier.block == 0 {
-                0
-            } else {
-                self.unordered_of_block(earlier)
+            return match self.cluster {
+                _ if earlier.block == 0 => 0,
+                // No cluster, or one of one block: it is of another.
+                [] | [_] if self.blocks.is_before(earlier) => 0,
+                [] | [_] => earlier.lanes,
+                _ => self.unordered_of_block(earlier),
             };
         }
         if earlier.warp == self.record.warp && earlier.lanes == self.record.lanes {
