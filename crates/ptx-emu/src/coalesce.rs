@@ -40,34 +40,35 @@ pub(crate) fn sectors(addresses: &Row64, mask: u32) -> u64 {
 }
 
 fn sectors_unordered(addresses: &Row64, mask: u32) -> u64 {
-    let mut distinct = Few::default();
+    let mut distinct = Few::<u64>::default();
     let sectors = lanes(mask).map(|lane| addresses[lane] / SECTOR);
     sectors.filter(|&sector| distinct.insert(sector)).count() as u64
 }
 
 /// A set of up to 32 numbers: each is in the first free place from that of its last bits on.
-struct Few {
-    places: [u64; 2 * LANES],
+struct Few<T> {
+    places: [T; 2 * LANES],
     /// A bit for each place that is taken.
     taken: u64,
 }
 
-impl Default for Few {
+impl<T: Copy + Default> Default for Few<T> {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            places: [0; 2 * LANES],
+            places: [T::default(); 2 * LANES],
             taken: 0,
         }
     }
 }
 
-impl Few {
+impl<T: Copy + PartialEq + Into<u64>> Few<T> {
     /// Adds a number; false if it is there.
     #[inline(always)]
-    fn insert(&mut self, number: u64) -> bool {
+    fn insert(&mut self, number: T) -> bool {
         let count = self.places.len();
-        for place in (0..count).map(|step| (number as usize + step) % count) {
+        let first = number.into() as usize;
+        for place in (0..count).map(|step| first.wrapping_add(step) % count) {
             if self.taken >> place & 1 == 0 {
                 self.taken |= 1 << place;
                 self.places[place] = number;
@@ -162,15 +163,15 @@ fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
 
 /// Lanes served at once access 32 words at most.
 fn conflicting_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
-    let mut distinct = Few::default();
-    let mut loads = [0; BANKS as usize];
+    let mut distinct = Few::<u32>::default();
+    let mut loads = [0u8; BANKS as usize];
     for lane in lanes(group) {
         let word = (addresses[lane] >> 2) as u32;
         for each in word..word + words {
-            loads[(each % BANKS) as usize] += u64::from(distinct.insert(each.into()));
+            loads[(each % BANKS) as usize] += u8::from(distinct.insert(each));
         }
     }
-    loads.into_iter().max().unwrap_or(0)
+    loads.into_iter().max().unwrap_or(0).into()
 }
 
 /// Passes of an atomic on shared memory: the most updates that one bank has.

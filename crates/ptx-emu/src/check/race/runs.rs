@@ -10,6 +10,8 @@ const RUNS: usize = 24;
 /// Runs that a line has room for: as many as a [`Row`]. Most lines need no more, and a launch makes
 /// a line for each 32 granules that it accesses.
 const FEW: usize = 4;
+/// Runs that most lines with several accesses have at most.
+const SOME: usize = 8;
 /// Runs beyond which an access of a single lane is worth another form.
 const MAX_SCATTERED: usize = 6;
 
@@ -350,8 +352,23 @@ impl Runs {
         now: &Now<B>,
         part: Part,
     ) -> Option<()> {
+        // What is known of each run lies in arrays, which are shorter where runs are few.
+        if self.count <= SOME {
+            self.note_beside::<SOME, B>(kind, now, part)
+        } else {
+            self.note_beside::<RUNS, B>(kind, now, part)
+        }
+    }
+
+    /// Notes an access beside at most `MOST` runs.
+    fn note_beside<const MOST: usize, B: BlockOrder>(
+        &mut self,
+        kind: Kind,
+        now: &Now<B>,
+        part: Part,
+    ) -> Option<()> {
         let granules = part.granules;
-        let mut relations = [Relation::Before; RUNS];
+        let mut relations = [Relation::Before; MOST];
         // Granules whose first or second access is of the same time, or is unordered.
         let (mut first_same, mut first_unordered) = (0, 0);
         let (mut second_same, mut second_unordered) = (0, 0);
@@ -391,7 +408,7 @@ impl Runs {
             return Some(());
         }
         // The granules that this access shares with each run of the same time.
-        let mut joined = [[0; 2]; RUNS];
+        let mut joined = [[0; 2]; MOST];
         let mut count = self.count + 1;
         let runs = self.all().iter().zip(relations);
         for ((run, relation), is_joined) in runs.zip(&mut joined) {
@@ -421,7 +438,7 @@ impl Runs {
 
     /// The granules whose second access stays: it is unordered, and not nearer to the first than
     /// this one is.
-    fn kept<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, relations: &[Relation; RUNS]) -> u32 {
+    fn kept<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, relations: &[Relation]) -> u32 {
         let runs = self.all().iter().zip(relations);
         let runs =
             runs.filter(|(run, relation)| run.kind() == kind && **relation == Relation::Unordered);
