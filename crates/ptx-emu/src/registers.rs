@@ -237,6 +237,19 @@ pub(crate) fn lanes_with(row: &[u32; LANES], value: u32) -> u32 {
     (0..LANES).fold(0, |mask, lane| mask | u32::from(row[lane] == value) << lane)
 }
 
+/// For each lane of a mask the lanes that have its values in both rows.
+pub(crate) fn lanes_that_equal(low: &Row32, high: &Row32, mask: u32) -> Row32 {
+    let (mut equals, mut rest) = ([0; LANES], mask);
+    while rest != 0 {
+        // All that equal the first are found together.
+        let first = rest.trailing_zeros() as usize;
+        let equal = lanes_with(low, low[first]) & lanes_with(high, high[first]);
+        lanes(equal & rest).for_each(|lane| equals[lane] = equal);
+        rest &= !equal;
+    }
+    equals
+}
+
 /// The rows of an arithmetic instruction. The operation says what `e` and `aux` mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operands {

@@ -6,7 +6,7 @@ use ptx::{ErrorKind, Problem, ScalarType};
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
-use crate::registers::{Flag, LANES, Registers, Slot, lanes, lanes_where};
+use crate::registers::{Flag, LANES, Registers, Slot, lanes, lanes_that_equal};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
 use crate::unset_values::shadows::Shadow;
@@ -396,11 +396,10 @@ impl Together for Match {
 
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         let Offers { low, high, .. } = &party.offers;
-        let are_equal = |a: usize, b: usize| (low[a], high[a]) == (low[b], high[b]);
+        let equals = lanes_that_equal(low, high, party.active);
         for lane in lanes(party.active) {
-            let partners = party.partners[lane];
-            let same = lanes_where(partners, |other| are_equal(other, lane));
-            let agree = same == partners;
+            let same = equals[lane] & party.partners[lane];
+            let agree = same == party.partners[lane];
             if let Some(dst) = self.dst {
                 warp.registers.r32_mut(dst.row)[lane] = if self.all && !agree { 0 } else { same };
             }
