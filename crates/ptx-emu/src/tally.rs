@@ -116,12 +116,16 @@ impl Tallies {
         infos: &[InstructionInfo],
         owners: &[u32],
     ) -> Vec<InstructionCounts> {
-        let executed = (self.first..)
-            .zip(&self.executions)
-            .filter(|(_, execution)| execution.warps != 0);
-        let (positions, mut all): (Vec<u32>, Vec<_>) = executed
-            .map(|(position, execution)| (position, counts(execution, &infos[position as usize])))
-            .unzip();
+        let is_executed = |execution: &&Execution| execution.warps != 0;
+        // An instruction's counts are long: they are put where they stay, also in short launches.
+        let count = self.executions.iter().filter(is_executed).count();
+        let (mut positions, mut all) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (position, execution) in (self.first..).zip(&self.executions) {
+            if is_executed(&execution) {
+                positions.push(position);
+                all.push(counts(execution, &infos[position as usize]));
+            }
+        }
         let owners = &owners[self.first_traffic as usize..];
         for (traffic, owner) in self.traffic.iter().zip(owners) {
             if let Ok(at) = positions.binary_search(owner) {
