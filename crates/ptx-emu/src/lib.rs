@@ -72,7 +72,7 @@
 //! |------|---------|
 //! | `executable/mod.rs` | reads a text, instruction by instruction, into code |
 //! | `instructions/mod.rs` | the table of opcodes; each family has a file |
-//! | `machine.rs` | a device: its memory, its modules, launches |
+//! | `machine/mod.rs` | a device: its memory, its modules, launches |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
 //! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
 //! | `cluster/mod.rs` | gives each block of a cluster its turn |
