@@ -1,6 +1,6 @@
 // Conditional nodes of graphs: if with else, a loop that is captured, a choice of four in a loop. Then what goes wrong with
 // them: a body that a stream does not wait for, a value that nothing sets, a body with a node that it may not have, a handle
-// with two nodes. The counts are those of an H200.
+// with two nodes. The counts follow from CUDA's rules.
 // flags: -g
 // run: emulate -- PROGRAM
 // prints: if 1 else 1

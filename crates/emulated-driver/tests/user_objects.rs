@@ -198,3 +198,43 @@ fn the_function_of_an_object_may_not_call_the_driver() {
     assert_eq!(release(object, 1), 0);
     assert_eq!(answer.load(SeqCst), NOT_PERMITTED);
 }
+
+#[test]
+fn the_graph_of_a_captured_launch_keeps_an_object() {
+    context();
+    let (calls, first) = (calls(), graph());
+    let object = object(calls, 1);
+    assert_eq!(keep(first, object, 1, 1), 0);
+    let (mut executable, mut outer, mut node, mut child) = (0, 0, 0, 0);
+    let stream = common::stream(1);
+    assert_eq!(
+        cu!(cuGraphInstantiateWithFlags(&mut executable => *mut Handle, first => Handle, 0 => u64)),
+        0
+    );
+    assert_eq!(
+        cu!(cuStreamBeginCapture_v2(stream => Handle, 2 => c_int)),
+        0
+    );
+    assert_eq!(
+        cu!(cuGraphLaunch(executable => Handle, stream => Handle)),
+        0
+    );
+    assert_eq!(
+        cu!(cuStreamEndCapture(stream => Handle, &mut outer => *mut Handle)),
+        0
+    );
+    let mut count = 1usize;
+    assert_eq!(
+        cu!(cuGraphGetNodes(outer => Handle, &mut node => *mut Handle, &mut count => *mut usize)),
+        0
+    );
+    assert_eq!(
+        cu!(cuGraphChildGraphNodeGetGraph(node => Handle, &mut child => *mut Handle)),
+        0
+    );
+    assert_eq!(cu!(cuGraphExecDestroy(executable => Handle)), 0);
+    destroy(first);
+    assert_eq!(calls.load(SeqCst), 0);
+    destroy(outer);
+    assert_eq!(calls.load(SeqCst), 1);
+}

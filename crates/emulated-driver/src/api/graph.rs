@@ -8,9 +8,9 @@ use crate::call::{get, put, put_if_wanted, put_list, text};
 use crate::code::{Code, Outcome};
 use crate::driver::branch::NotLaunchable;
 use crate::driver::context::current;
-use crate::driver::{queue, with};
+use crate::driver::{Driver, queue, with};
 use crate::objects::copy::Fill;
-use crate::objects::graph::{EdgeData, ExecutableGraph, Graph, Node};
+use crate::objects::graph::{At, EdgeData, ExecutableGraph, Graph};
 use crate::objects::launch::Shape;
 use crate::objects::work::Work;
 use crate::objects::{Handle, HostFunction};
@@ -40,18 +40,54 @@ pub(crate) unsafe fn add(
     work: Work,
 ) -> Outcome {
     // SAFETY: the caller promises it.
-    let behind = unsafe { handles(behind, count) }?;
-    let node = with(|driver| driver.add_node(graph, work, behind))?;
-    // SAFETY: the caller promises that it may be written.
-    unsafe { put(to, node) }
+    unsafe {
+        let at = place(graph, behind, std::ptr::null(), count)?;
+        add_by(to, |driver| driver.add_node(at, work))
+    }
 }
 
-/// The data of edges; `None` where all have the default.
+/// The place that a call gives for a new node.
+///
+/// # Safety
+///
+/// There are `count` nodes, and as much data of edges unless the pointer is null.
+pub(crate) unsafe fn place(
+    graph: Handle,
+    behind: *const Handle,
+    edges: *const EdgeData,
+    count: usize,
+) -> Outcome<At> {
+    // SAFETY: the caller promises it.
+    let (behind, edges) = unsafe { (handles(behind, count)?, edge_data(edges, count)?) };
+    Ok(At {
+        graph,
+        behind,
+        edges,
+    })
+}
+
+/// Adds a node, if there is a place for its handle.
+///
+/// # Safety
+///
+/// `to` may be written, unless it is null.
+pub(crate) unsafe fn add_by(
+    to: *mut Handle,
+    add: impl FnOnce(&mut Driver) -> Outcome<Handle>,
+) -> Outcome {
+    if to.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises it.
+    unsafe { put(to, with(add)?) }
+}
+
+/// The data of edges; none where all have the default.
 ///
 /// # Safety
 ///
 /// There are `count` of them, unless the pointer is null.
-pub(crate) unsafe fn edge_data(from: *const EdgeData, count: usize) -> Outcome<Vec<EdgeData>> {
+unsafe fn edge_data(from: *const EdgeData, count: usize) -> Outcome<Vec<EdgeData>> {
     if from.is_null() {
         return Ok(Vec::new());
     }
@@ -217,12 +253,15 @@ impl CallNode {
 /// Replaces the work of a node in a graph that can be launched, by work that is alike.
 pub(crate) fn replace(executable: Handle, node: Handle, mut work: Work) -> Outcome {
     with(|driver| {
-        let graph = driver
-            .executable_graphs
-            .get_mut(&executable)
-            .ok_or(Code::INVALID_HANDLE)?;
-        let known = Arc::make_mut(&mut graph.work).work_of(node);
-        let known = known.ok_or(Code::INVALID_VALUE)?;
+        let graph = { driver.executable_graphs.get(&executable) }.ok_or(Code::INVALID_HANDLE)?;
+        let way = graph.work.way_to(node).ok_or(Code::INVALID_VALUE)?;
+        if way.is_in_body {
+            let checked = driver.check_in_body(node, &work);
+            checked.map_err(|wrong| wrong.code)?;
+        }
+        let graph = { driver.executable_graphs.get_mut(&executable) };
+        let graph = Arc::make_mut(&mut graph.ok_or(Code::INVALID_HANDLE)?.work);
+        let known = graph.work_at(&way).ok_or(Code::INVALID_VALUE)?;
         match (&mut work, &*known) {
             (Work::All(own), Work::All(former)) if own.is_alike(former) => {
                 Arc::make_mut(own).replace(former);
@@ -254,7 +293,8 @@ fn updated(result: c_int) -> Outcome {
 /// Takes the work of another graph of the same kinds of nodes. Gives a `CUgraphExecUpdateResult`.
 fn update(executable: Handle, graph: Handle) -> Outcome<c_int> {
     with(|driver| {
-        let mut new = driver.to_launch(graph)?;
+        let new = driver.checked_work(graph);
+        let mut new = new.map_err(|wrong| wrong.code)?;
         let known = driver
             .executable_graphs
             .get_mut(&executable)
@@ -400,26 +440,6 @@ unsafe fn put_neighbours(
     unsafe { put_edges(&edges, &lists) }
 }
 
-/// The event of a node.
-fn event_of(node: Handle) -> Outcome<Handle> {
-    with(|driver| match driver.graph_of(node)?.node(node) {
-        Some(Node {
-            work: Work::RecordInGraph(event) | Work::WaitInGraph(event),
-            ..
-        }) => Ok(*event),
-        _ => Err(Code::INVALID_VALUE),
-    })
-}
-
-fn set_event(node: Handle, work: Work) -> Outcome {
-    event_of(node)?;
-    with(|driver| {
-        let known = driver.graph_of(node)?.node(node);
-        known.ok_or(Code::INVALID_VALUE)?.work = work;
-        Ok(())
-    })
-}
-
 /// The edges that a call gives, with their data.
 ///
 /// # Safety
@@ -487,10 +507,6 @@ driver_api! {
     fn cuGraphAddEventWaitNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, event: Handle) {
         add(to, graph, behind, count, Work::WaitInGraph(event))
     }
-    fn cuGraphEventRecordNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node)?) }
-    fn cuGraphEventWaitNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node)?) }
-    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) { set_event(node, Work::RecordInGraph(event)) }
-    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) { set_event(node, Work::WaitInGraph(event)) }
     fn cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::RecordInGraph(event)) }
     fn cuGraphExecEventWaitNodeSetEvent(executable: Handle, node: Handle, event: Handle) { replace(executable, node, Work::WaitInGraph(event)) }
     fn cuGraphDestroyNode(node: Handle) { with(|driver| driver.destroy_node(node)) }

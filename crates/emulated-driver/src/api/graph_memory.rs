@@ -2,11 +2,12 @@
 
 use std::ffi::c_int;
 
-use super::graph::handles;
+use super::graph::{add_by, place};
 use crate::call::{get, put};
 use crate::code::{Code, Outcome};
 use crate::driver::with;
 use crate::objects::Handle;
+use crate::objects::graph::At;
 use crate::objects::graph_memory::Access;
 use crate::objects::work::Work;
 
@@ -37,12 +38,11 @@ const DEVICE: c_int = 1;
 /// and the call say.
 pub(crate) unsafe fn add_allocation(
     to: *mut Handle,
-    graph: Handle,
-    behind: (*const Handle, usize),
+    at: At,
     given: *mut AllocationNode,
 ) -> Outcome {
     // SAFETY: the caller promises it.
-    let (behind, node) = unsafe { (handles(behind.0, behind.1)?, get(given)?) };
+    let node = unsafe { get(given) }?;
     if (node.kind, node.handles, node.place) != (PINNED, 0, DEVICE) {
         return Err(Code::INVALID_VALUE);
     }
@@ -51,12 +51,16 @@ pub(crate) unsafe fn add_allocation(
         .map(|index| unsafe { get(node.access.add(index)) })
         .collect();
     let access = access?;
-    let (handle, address) =
-        with(|driver| driver.add_allocation((graph, behind), node.bytes, node.device, access))?;
+    let mut address = 0;
     // SAFETY: the caller promises it.
     unsafe {
-        put(given, AllocationNode { address, ..node })?;
-        put(to, handle)
+        add_by(to, |driver| {
+            let (bytes, device) = (node.bytes, node.device);
+            let (handle, new) = driver.add_allocation(at, bytes, device, access)?;
+            address = new;
+            Ok(handle)
+        })?;
+        put(given, AllocationNode { address, ..node })
     }
 }
 
@@ -96,11 +100,11 @@ fn freed(node: Handle) -> Outcome<u64> {
 
 driver_api! {
     fn cuGraphAddMemAllocNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, node: *mut AllocationNode) {
-        add_allocation(to, graph, (behind, count), node)
+        add_allocation(to, place(graph, behind, std::ptr::null(), count)?, node)
     }
     fn cuGraphAddMemFreeNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, address: u64) {
-        let behind = handles(behind, count)?;
-        put(to, with(|driver| driver.add_free((graph, behind), address))?)
+        let at = place(graph, behind, std::ptr::null(), count)?;
+        add_by(to, |driver| driver.add_free(at, address))
     }
     fn cuGraphMemAllocNodeGetParams(node: Handle, to: *mut AllocationNode) { put(to, allocation(node)?) }
     fn cuGraphMemFreeNodeGetParams(node: Handle, to: *mut u64) { put(to, freed(node)?) }

@@ -3,15 +3,15 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-use super::graph::{CallNode, FillNode, KernelNode, add, edge_data, handles, kernel_work, replace};
-use super::graph_memory::{AllocationNode, add_allocation};
+use super::graph::{CallNode, FillNode, KernelNode, add_by, kernel_work, place, replace};
+use super::graph_memory::add_allocation;
 use crate::api::copy::Copy3D;
 use crate::call::{get, put};
 use crate::code::{Code, Outcome};
 use crate::driver::with;
 use crate::objects::Handle;
 use crate::objects::branch::BranchKind;
-use crate::objects::graph::EdgeData;
+use crate::objects::graph::{At, EdgeData};
 use crate::objects::work::Work;
 use crate::report::{Need, unsupported};
 
@@ -59,6 +59,8 @@ struct ChildNode {
 
 /// `CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE`: the node has a copy of the graph.
 const CLONE: c_int = 0;
+/// `CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE`: the node has the graph.
+const MOVE: c_int = 1;
 
 /// `CUDA_CONDITIONAL_NODE_PARAMS`.
 #[derive(Clone, Copy)]
@@ -116,30 +118,21 @@ unsafe fn add_any(
 ) -> Outcome {
     // SAFETY: the caller promises it.
     unsafe {
-        let edges = edge_data(edges, count)?;
-        let place = (behind, count);
+        let at = place(graph, behind, edges, count)?;
         match get(given)?.kind {
-            CHILD => add_child(to, graph, place, own(given)?)?,
-            MAKE => {
-                let node = (&raw mut (*given).own).cast::<AllocationNode>();
-                add_allocation(to, graph, place, node)?;
-            }
+            CHILD => add_child(to, at, own(given)?),
+            MAKE => add_allocation(to, at, (&raw mut (*given).own).cast()),
             FREE => {
-                let (behind, address) = (handles(behind, count)?, own(given)?);
-                put(
-                    to,
-                    with(|driver| driver.add_free((graph, behind), address))?,
-                )?;
+                let address = own(given)?;
+                add_by(to, |driver| driver.add_free(at, address))
             }
-            BRANCH => add_branch(to, graph, place, given)?,
+            BRANCH => add_branch(to, at, given),
             kind => match work_of(given)? {
-                Some(work) => add(to, graph, behind, count, work)?,
-                None if (KERNEL..=BRANCH + 2).contains(&kind) => return Err(no_node(kind)),
-                None => return Err(Code::INVALID_VALUE),
+                Some(work) => add_by(to, |driver| driver.add_node(at, work)),
+                None if (KERNEL..=BRANCH + 2).contains(&kind) => Err(no_node(kind)),
+                None => Err(Code::INVALID_VALUE),
             },
         }
-        let (node, behind) = (get(to)?, handles(behind, count)?);
-        with(|driver| driver.set_edges(node, &behind, &edges))
     }
 }
 
@@ -153,51 +146,36 @@ fn no_node(kind: c_int) -> Code {
 
 /// # Safety
 ///
-/// As [`add`].
-unsafe fn add_child(
-    to: *mut Handle,
-    graph: Handle,
-    (behind, count): (*const Handle, usize),
-    node: ChildNode,
-) -> Outcome {
+/// As [`add_by`].
+unsafe fn add_child(to: *mut Handle, at: At, node: ChildNode) -> Outcome {
+    let is_moved = match node.ownership {
+        CLONE => false,
+        MOVE => true,
+        _ => return Err(Code::INVALID_VALUE),
+    };
     // SAFETY: the caller promises it.
-    let behind = unsafe { handles(behind, count) }?;
-    let added = with(|driver| {
-        let child = match node.ownership {
-            CLONE => driver.clone_graph(node.graph)?,
-            _ => driver.moved_graph(node.graph)?,
-        };
-        driver.add_node_with_graphs(graph, Work::Within(child), behind)
-    })?;
-    // SAFETY: the caller promises it.
-    unsafe { put(to, added) }
+    unsafe { add_by(to, |driver| driver.add_child(at, node.graph, is_moved)) }
 }
 
 /// # Safety
 ///
 /// As [`add_any`].
-unsafe fn add_branch(
-    to: *mut Handle,
-    graph: Handle,
-    (behind, count): (*const Handle, usize),
-    given: *mut NodeParams,
-) -> Outcome {
+unsafe fn add_branch(to: *mut Handle, at: At, given: *mut NodeParams) -> Outcome {
     // SAFETY: the caller promises it.
-    let (behind, node) = unsafe { (handles(behind, count)?, own::<BranchNode>(given)?) };
+    let node = unsafe { own::<BranchNode>(given) }?;
     let kind = BranchKind::of(node.kind, node.bodies)?;
     let of = (node.handle, kind, node.bodies);
-    // The graphs are those of the node, and stay as long as it does.
-    let (added, graphs) = with(|driver| driver.add_branch((graph, behind), of, node.context))?;
-    let filled = BranchNode {
-        graphs: graphs.as_ptr(),
-        ..node
-    };
+    let mut graphs = std::ptr::null();
     // SAFETY: the caller promises it.
     unsafe {
-        (&raw mut (*given).own)
-            .cast::<BranchNode>()
-            .write_unaligned(filled);
-        put(to, added)
+        add_by(to, |driver| {
+            let (added, bodies) = driver.add_branch(at, of, node.context)?;
+            // The graphs are those of the node, and stay as long as it does.
+            graphs = bodies.as_ptr();
+            Ok(added)
+        })?;
+        let filled = BranchNode { graphs, ..node };
+        put((&raw mut (*given).own).cast(), filled)
     }
 }
 
@@ -224,6 +202,14 @@ pub(crate) fn set_work(node: Handle, kind: c_int, work: Option<Work>) -> Outcome
     })
 }
 
+/// The event of a node of a kind.
+fn event_of(node: Handle, kind: c_int) -> Outcome<Handle> {
+    with(|driver| match (kind, &driver.node(node)?.work) {
+        (RECORD, Work::RecordInGraph(event)) | (WAIT, Work::WaitInGraph(event)) => Ok(*event),
+        _ => Err(Code::INVALID_VALUE),
+    })
+}
+
 /// Gives a node of a graph that can be launched other work of its kind.
 ///
 /// # Safety
@@ -242,7 +228,7 @@ unsafe fn set_executable(executable: Handle, node: Handle, given: *const NodePar
 
 /// Gives a child node of a graph that can be launched the work of another graph, which is alike.
 fn replace_child(executable: Handle, node: Handle, child: Handle) -> Outcome {
-    let work = with(|driver| driver.to_launch(child))?;
+    let work = with(|driver| driver.checked_work(child).map_err(|wrong| wrong.code))?;
     replace(executable, node, Work::All(Arc::new(work)))
 }
 
@@ -260,7 +246,8 @@ driver_api! {
     fn cuGraphNodeSetParams_v2(node: Handle, given: *const NodeParams) { set(node, given) }
     fn cuGraphExecNodeSetParams(executable: Handle, node: Handle, given: *const NodeParams) { set_executable(executable, node, given) }
     fn cuGraphAddChildGraphNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, child: Handle) {
-        add_child(to, graph, (behind, count), ChildNode { graph: child, ownership: CLONE })
+        let at = place(graph, behind, std::ptr::null(), count)?;
+        add_child(to, at, ChildNode { graph: child, ownership: CLONE })
     }
     fn cuGraphChildGraphNodeGetGraph(node: Handle, to: *mut Handle) { put(to, with(|driver| driver.child_graph(node))?) }
     fn cuGraphExecChildGraphNodeSetParams(executable: Handle, node: Handle, child: Handle) { replace_child(executable, node, child) }
@@ -277,5 +264,9 @@ driver_api! {
     fn cuGraphKernelNodeSetParams_v2(node: Handle, given: *const KernelNode) { set_work(node, KERNEL, Some(kernel_work(given, true)?)) }
     fn cuGraphMemcpyNodeSetParams(node: Handle, copy: *const Copy3D) { set_work(node, COPY, Some(Work::Copy(get(copy)?.work()?))) }
     fn cuGraphMemsetNodeSetParams(node: Handle, fill: *const FillNode) { set_work(node, FILL, Some(get(fill)?.work())) }
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node, RECORD)?) }
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, to: *mut Handle) { put(to, event_of(node, WAIT)?) }
+    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) { set_work(node, RECORD, Some(Work::RecordInGraph(event))) }
+    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) { set_work(node, WAIT, Some(Work::WaitInGraph(event))) }
     fn cuGraphHostNodeSetParams(node: Handle, call: *const CallNode) { set_work(node, CALL, Some(get(call)?.work()?)) }
 }

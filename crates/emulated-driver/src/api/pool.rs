@@ -36,12 +36,12 @@ fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> 
         if bytes == 0 {
             return Ok(0);
         }
-        let place = (capture.graph, capture.behind(key));
+        let at = capture.place(key);
         let allowed = driver.pool(pool)?.allowed.iter();
         let access = allowed
             .map(|other| [DEVICE, *other, READ_AND_WRITE])
             .collect();
-        let (node, address) = driver.add_allocation(place, bytes, device, access)?;
+        let (node, address) = driver.add_allocation(at, bytes, device, access)?;
         driver.follow(key, node);
         Ok(address)
     })
@@ -51,8 +51,8 @@ fn free(address: u64, stream: Handle) -> Outcome {
     let is_node = with(|driver| {
         let key = driver.stream(stream)?;
         if let Some((_, capture)) = driver.valid_capture_of(key)? {
-            let place = (capture.graph, capture.behind(key));
-            let node = driver.add_free(place, address)?;
+            let at = capture.place(key);
+            let node = driver.add_free(at, address)?;
             driver.follow(key, node);
             return Ok(true);
         }

@@ -4,6 +4,7 @@
 //! `cuGraphConditionalHandleCreate`. What a GPU's driver answers to misuse was seen on an H200
 //! (driver 580); where the text of an error would be a number alone, the reason is told.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ptx_emu::ConditionHandles;
@@ -13,7 +14,7 @@ use super::between::MemoryOf;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::branch::{BranchKind, Condition, Value};
-use crate::objects::graph::{Branch, Graph, GraphWork, Place};
+use crate::objects::graph::{At, Branch, Graph, GraphWork};
 use crate::objects::work::{Item, Work};
 use crate::report::{self, CommandFault, Side, refused};
 use crate::site::Site;
@@ -42,21 +43,14 @@ const NODE_NOT_SUPPORTED: i32 = 3;
 const SEVERAL_CONTEXTS: i32 = 4;
 const HANDLE_UNUSED: i32 = 5;
 
+/// The most bodies of a conditional node: each is a graph.
+const MOST_BODIES: u32 = 1 << 16;
+
 /// The kind of a fault, as records have it.
 const UNSET: &str = "undefined condition";
 
 /// Handles and nodes.
 impl Driver {
-    /// The graph that a graph is within, in the end.
-    pub(crate) fn root(&self, mut graph: Handle) -> Handle {
-        while let Some(Place { graph: outer, .. }) =
-            self.graphs.get(&graph).and_then(|known| known.within)
-        {
-            graph = outer;
-        }
-        graph
-    }
-
     /// Makes a conditional handle for a node of a graph, or of one of those within it.
     pub(crate) fn new_condition(
         &mut self,
@@ -75,7 +69,6 @@ impl Driver {
             handle,
             context,
             default,
-            node: None,
         });
         Ok(handle)
     }
@@ -83,15 +76,15 @@ impl Driver {
     /// Adds a conditional node, whose bodies are empty.
     pub(crate) fn add_branch(
         &mut self,
-        (graph, behind): (Handle, Vec<Handle>),
+        at: At,
         (handle, kind, bodies): (u64, BranchKind, u32),
         context: Handle,
     ) -> Outcome<(Handle, Arc<[Handle]>)> {
-        self.graph(graph)?;
+        self.graph(at.graph)?;
         self.context(context)?;
-        let root = self.root(graph);
-        let is_it = |known: &&mut Condition| known.handle == handle;
-        let Some(known) = self.graph(root)?.conditions.iter_mut().find(is_it) else {
+        let root = self.root(at.graph);
+        let mut known = self.graph(root)?.conditions.iter();
+        let Some(known) = known.find(|known| known.handle == handle) else {
             let is_known = (1..=self.last_condition).contains(&handle);
             return Err(refused(&if is_known {
                 format!(
@@ -108,11 +101,17 @@ impl Driver {
                 "conditional handle {handle:#x} was made for another context than that of its node"
             )));
         }
-        if known.node.is_some() {
+        if self.handles_with_nodes(root).contains(&handle) {
             return Err(refused(&format!(
                 "conditional handle {handle:#x} has a node already: each conditional node needs a handle of its own"
             )));
         }
+        if bodies > MOST_BODIES {
+            return Err(refused(&format!(
+                "a conditional node with {bodies} bodies: here it has {MOST_BODIES} at the most"
+            )));
+        }
+        self.check_place(&at, 1)?;
         let graphs: Arc<[Handle]> = (0..bodies)
             .map(|_| {
                 let body = self.new_handle();
@@ -126,27 +125,39 @@ impl Driver {
             graphs: Arc::clone(&graphs),
             bodies: Vec::new(),
         };
-        let node = self.add_node_with_graphs(graph, Work::Branch(Arc::new(branch)), behind)?;
-        let mut conditions = self.graph(root)?.conditions.iter_mut();
-        if let Some(own) = conditions.find(is_it) {
-            own.node = Some(node);
-        }
+        let node = self.add_node(at, Work::Branch(Arc::new(branch)))?;
         Ok((node, graphs))
+    }
+
+    /// The conditional handles that have a node, in a graph and in those within it.
+    fn handles_with_nodes(&self, graph: Handle) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        let mut graphs = vec![graph];
+        while let Some(known) = graphs.pop().and_then(|graph| self.graphs.get(&graph)) {
+            for node in &known.nodes {
+                graphs.extend(node.work.graphs());
+                if let Work::Branch(branch) = &node.work {
+                    found.insert(branch.handle);
+                }
+            }
+        }
+        found
     }
 
     /// The work of a graph, to be launched: its rules are kept.
     pub(crate) fn launchable(&self, graph: Handle) -> Result<GraphWork, NotLaunchable> {
         let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
-        if self.is_body(known) {
-            return Err(Code::NOT_SUPPORTED.into());
-        }
-        let has_branches = known.conditions.iter().any(|one| one.node.is_some());
+        let work = self.checked_work(graph)?;
+        let with_nodes = self.handles_with_nodes(graph);
         let mut others = self.executable_graphs.values();
         // Its memory has one address, and its handles one value, for one launch at a time.
-        if (has_branches || known.has_memory()) && others.any(|other| other.graph == graph) {
+        if (!with_nodes.is_empty() || known.has_memory())
+            && others.any(|other| other.graph == graph)
+        {
             return Err(Code::NOT_SUPPORTED.into());
         }
-        if let Some(unused) = known.conditions.iter().find(|one| one.node.is_none()) {
+        let mut conditions = known.conditions.iter();
+        if let Some(unused) = conditions.find(|one| !with_nodes.contains(&one.handle)) {
             return Err(NotLaunchable {
                 result: HANDLE_UNUSED,
                 node: 0,
@@ -155,6 +166,22 @@ impl Driver {
                     unused.handle
                 )),
             });
+        }
+        Ok(work)
+    }
+
+    /// The work of a graph that is launched, or that changes one which can be: its bodies keep to
+    /// the rules.
+    ///
+    /// # Errors
+    ///
+    /// They do not, or the graph cannot be used apart from its node: it was moved into that
+    /// (`CUgraphChildGraphNodeOwnership`), or is a body, or within one.
+    pub(crate) fn checked_work(&self, graph: Handle) -> Result<GraphWork, NotLaunchable> {
+        let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
+        let is_body = |graph| self.graphs.get(&graph).is_some_and(|one| self.is_body(one));
+        if known.is_moved || self.around(graph).any(is_body) {
+            return Err(Code::NOT_SUPPORTED.into());
         }
         self.check_bodies(graph, false)?;
         Ok(self.to_launch(graph)?)
@@ -184,7 +211,7 @@ impl Driver {
         Ok(())
     }
 
-    fn check_in_body(&self, node: Handle, work: &Work) -> Result<(), NotLaunchable> {
+    pub(crate) fn check_in_body(&self, node: Handle, work: &Work) -> Result<(), NotLaunchable> {
         let wrong = |result, what: &str| {
             Err(NotLaunchable {
                 result,

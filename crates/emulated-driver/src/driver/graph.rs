@@ -7,11 +7,15 @@ use std::sync::Arc;
 use super::{Driver, unsafe_calls};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::graph::{Branch, Capture, EdgeData, Graph, GraphWork, Mode, Node, Place};
+use crate::objects::graph::{At, Branch, Capture, EdgeData, Graph, GraphWork, Mode, Node, Place};
 use crate::objects::order::Slot;
 use crate::objects::stream::{LEGACY, StreamKey};
 use crate::objects::work::Work;
+use crate::report::refused;
 use crate::site::Site;
+
+/// The most graphs that may be within one another here: what follows them does so level by level.
+const MOST_LEVELS: usize = 128;
 
 /// Graphs.
 impl Driver {
@@ -19,34 +23,80 @@ impl Driver {
         self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
     }
 
-    /// Adds a node.
-    pub(crate) fn add_node(
-        &mut self,
-        graph: Handle,
-        work: Work,
-        behind: Vec<Handle>,
-    ) -> Outcome<Handle> {
+    /// Adds a node. The graphs within it know then where they are.
+    pub(crate) fn add_node(&mut self, at: At, work: Work) -> Outcome<Handle> {
+        self.check_place(&at, self.levels_within(&work))?;
+        let has_graphs = !work.graphs().is_empty();
         let handle = self.new_handle();
         let site = self.between.is_active().then(Site::here);
-        let graph = self.graph(graph)?;
-        if !behind
-            .iter()
-            .all(|from| graph.nodes.iter().any(|node| node.handle == *from))
-        {
-            return Err(Code::INVALID_VALUE);
-        }
-        graph.nodes.push(Node {
+        let mut node = Node {
             handle,
             work,
-            behind,
+            behind: Vec::new(),
             edges: HashMap::new(),
             original: None,
             site,
-        });
+        };
+        for (from, data) in at.behind.iter().zip(at.edges) {
+            node.note_edge(*from, data);
+        }
+        node.behind = at.behind;
+        self.graph(at.graph)?.nodes.push(node);
+        if has_graphs {
+            self.own_graphs(at.graph);
+        }
         Ok(handle)
     }
 
-    /// The graph with this handle that a node owns none of.
+    /// Checks that a node can be added there, with graphs of so many levels within it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such graph, or it has none of the nodes that the new one is to follow, or is too
+    /// deep within others.
+    pub(crate) fn check_place(&self, at: &At, levels: usize) -> Outcome {
+        let known = self.graphs.get(&at.graph).ok_or(Code::INVALID_HANDLE)?;
+        let has_node = |from: &Handle| known.nodes.iter().any(|node| node.handle == *from);
+        if !at.behind.iter().all(has_node) {
+            return Err(Code::INVALID_VALUE);
+        }
+        if levels > 0 && self.around(at.graph).count() + levels > MOST_LEVELS {
+            return Err(refused(&format!(
+                "graphs are within one another {MOST_LEVELS} times at the most here: child graphs, and bodies of conditional nodes"
+            )));
+        }
+        Ok(())
+    }
+
+    /// How many graphs are within one another in a node with this work.
+    fn levels_within(&self, work: &Work) -> usize {
+        let inner = work.graphs().iter().map(|graph| self.levels_of(*graph));
+        inner.max().unwrap_or(0).max(work.levels())
+    }
+
+    /// How many graphs are within one another in a graph, itself among them.
+    fn levels_of(&self, graph: Handle) -> usize {
+        let nodes = self
+            .graphs
+            .get(&graph)
+            .map_or(&[][..], |known| &known.nodes);
+        let inner = nodes.iter().map(|node| self.levels_within(&node.work));
+        1 + inner.max().unwrap_or(0)
+    }
+
+    /// A graph, and those that it is within, from the inside to the outside.
+    pub(crate) fn around(&self, graph: Handle) -> impl Iterator<Item = Handle> + '_ {
+        std::iter::successors(Some(graph), |inner| {
+            Some(self.graphs.get(inner)?.within?.graph)
+        })
+    }
+
+    /// The graph that a graph is within, in the end.
+    pub(crate) fn root(&self, graph: Handle) -> Handle {
+        self.around(graph).last().unwrap_or(graph)
+    }
+
+    /// The graph with this handle, unless a node owns it.
     fn outer_graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
         let known = self.graph(graph)?;
         if known.within.is_some() {
@@ -87,10 +137,6 @@ impl Driver {
         for inner in removed.work.graphs() {
             self.remove_graph(*inner);
         }
-        let root = self.root(handle);
-        for condition in &mut self.graph(root)?.conditions {
-            condition.node = condition.node.filter(|of| *of != node);
-        }
         Ok(())
     }
 
@@ -109,6 +155,7 @@ impl Driver {
         let mut copy = Graph {
             within: None,
             conditions: Vec::new(),
+            is_moved: false,
             ..original.clone()
         };
         let handle = self.new_handle();
@@ -145,20 +192,18 @@ impl Driver {
         }
     }
 
-    /// Adds a node with graphs of its own.
-    pub(crate) fn add_node_with_graphs(
-        &mut self,
-        graph: Handle,
-        work: Work,
-        behind: Vec<Handle>,
-    ) -> Outcome<Handle> {
-        let inner = work.graphs().to_vec();
-        let added = self.add_node(graph, work, behind);
-        match added {
-            Ok(_) => self.own_graphs(graph),
-            Err(_) => inner.into_iter().for_each(|one| self.remove_graph(one)),
+    /// Adds a node with a graph within it: a copy of one, or itself, so that it is the program's
+    /// own no longer.
+    pub(crate) fn add_child(&mut self, at: At, child: Handle, is_moved: bool) -> Outcome<Handle> {
+        self.check_place(&at, self.levels_of(child))?;
+        if !is_moved {
+            let copy = self.clone_graph(child)?;
+            return self.add_node(at, Work::Within(copy));
         }
-        added
+        self.check_moved(child, at.graph)?;
+        let added = self.add_node(at, Work::Within(child))?;
+        self.graph(child)?.is_moved = true;
+        Ok(added)
     }
 
     /// The graph of a child node. That of a launch which a stream has recorded is made here.
@@ -193,6 +238,7 @@ impl Driver {
         });
         let graph = Graph {
             nodes: nodes.collect(),
+            objects: work.objects.clone(),
             ..Graph::default()
         };
         let handle = self.new_handle();
@@ -251,34 +297,25 @@ impl Driver {
         Ok(())
     }
 
-    /// Notes the data of the edges of a new node.
-    pub(crate) fn set_edges(
-        &mut self,
-        node: Handle,
-        behind: &[Handle],
-        data: &[EdgeData],
-    ) -> Outcome {
-        if !data.is_empty() {
-            let node = self.node(node)?;
-            for (from, one) in behind.iter().zip(data) {
-                node.note_edge(*from, *one);
-            }
-        }
-        Ok(())
-    }
-
-    /// A graph that becomes the child of a node, and is its own no longer.
+    /// Checks that a graph can be moved into another.
     ///
     /// # Errors
     ///
-    /// It is within another, or has conditional nodes; memory of it is not supported.
-    pub(crate) fn moved_graph(&mut self, graph: Handle) -> Outcome<Handle> {
+    /// It is within another, or that is within it. It has conditional handles, and so perhaps
+    /// nodes, which would lose them: no child may have such nodes (`CUDA_CHILD_GRAPH_NODE_PARAMS`).
+    /// Memory of it is not supported.
+    fn check_moved(&mut self, graph: Handle, to: Handle) -> Outcome {
+        let is_around = self.root(to) == graph;
         let known = self.outer_graph(graph)?;
-        let mut works = known.nodes.iter().map(|node| &node.work);
-        if known.has_memory() || works.any(|work| matches!(work, Work::Branch(_))) {
+        if is_around {
+            return Err(refused(
+                "a graph cannot be moved into itself (CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE), nor into a child or a body within it",
+            ));
+        }
+        if known.has_memory() || !known.conditions.is_empty() {
             return Err(Code::NOT_SUPPORTED);
         }
-        Ok(graph)
+        Ok(())
     }
 
     /// The graph that a node is in.
@@ -330,8 +367,8 @@ impl Driver {
         let Some((_, capture)) = self.valid_capture_of(key)? else {
             return Ok(false);
         };
-        let (graph, behind) = (capture.graph, capture.behind(key));
-        let node = self.add_node(graph, work.clone(), behind)?;
+        let at = capture.place(key);
+        let node = self.add_node(at, work.clone())?;
         self.follow(key, node);
         Ok(true)
     }
@@ -465,6 +502,7 @@ impl Driver {
             return Err(Code::ILLEGAL_STATE);
         }
         self.compare_commands();
+        let has_made_graph = graph.is_none();
         let (graph, behind) = match graph {
             Some(given) => given,
             None => {
@@ -482,6 +520,7 @@ impl Driver {
             is_invalid: false,
             mode,
             thread: std::thread::current().id(),
+            has_made_graph,
         };
         unsafe_calls::begin();
         let id = self.new_handle() as u64;
@@ -497,14 +536,12 @@ impl Driver {
         let ended = self.captures.remove(&id).ok_or(Code::UNKNOWN)?;
         let last = ended.behind(key);
         let graph = self.graphs.get(&ended.graph).ok_or(Code::INVALID_HANDLE)?;
-        let is_within = graph.within.is_some();
         let error = match (ended.is_invalid, graph.are_all_before(ended.first, &last)) {
             (true, _) => Code::STREAM_CAPTURE_INVALIDATED,
             (false, false) => Code::STREAM_CAPTURE_UNJOINED,
             (false, true) => return Ok(ended.graph),
         };
-        // The graph of a node ends with that.
-        if !is_within {
+        if ended.has_made_graph {
             self.remove_graph(ended.graph);
         }
         Err(error)

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{DEVICE_BYTES, Driver};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::graph::GraphWork;
+use crate::objects::graph::{At, GraphWork};
 use crate::objects::graph_memory::{Access, Freed, GraphMemory};
 use crate::objects::memory::Kind;
 use crate::objects::work::Work;
@@ -21,7 +21,7 @@ impl Driver {
     /// Adds a node to a graph that allocates memory of a device; gives the node and the address.
     pub(crate) fn add_allocation(
         &mut self,
-        (graph, behind): (Handle, Vec<Handle>),
+        at: At,
         bytes: usize,
         device: i32,
         access: Box<[Access]>,
@@ -36,7 +36,8 @@ impl Driver {
         }
         let name = self.name("allocation");
         let address = self.machine.reserve(bytes as u64, &name);
-        let node = self.add_node(graph, Work::Make(address), behind)?;
+        let graph = at.graph;
+        let node = self.add_node(at, Work::Make(address))?;
         let pool = self.new_pool(device);
         let allowed = access.iter().filter(|[_, _, flags]| *flags != 0);
         self.pool(pool)?.allowed = allowed.map(|[_, other, _]| *other).collect();
@@ -56,18 +57,14 @@ impl Driver {
     }
 
     /// Adds a node to a graph that frees what an allocation node has allocated.
-    pub(crate) fn add_free(
-        &mut self,
-        (graph, behind): (Handle, Vec<Handle>),
-        address: u64,
-    ) -> Outcome<Handle> {
+    pub(crate) fn add_free(&mut self, at: At, address: u64) -> Outcome<Handle> {
         let known = { self.graph_memory.get(&address) }.ok_or(Code::INVALID_VALUE)?;
-        let freed = match (known.graph == graph, known.freed) {
+        let freed = match (known.graph == at.graph, known.freed) {
             (true, None) => Freed::Here,
             (false, None | Some(Freed::InOtherGraphs)) => Freed::InOtherGraphs,
             _ => return Err(Code::INVALID_VALUE),
         };
-        let node = self.add_node(graph, Work::Free(address), behind)?;
+        let node = self.add_node(at, Work::Free(address))?;
         if let Some(memory) = self.graph_memory.get_mut(&address) {
             memory.freed = Some(freed);
         }

@@ -45,8 +45,6 @@ pub(crate) struct Condition {
     pub(crate) context: Handle,
     /// The value at the beginning of each launch.
     pub(crate) default: Option<u32>,
-    /// The conditional node that it is of.
-    pub(crate) node: Option<Handle>,
 }
 
 /// The conditional handles of a graph that is launched.

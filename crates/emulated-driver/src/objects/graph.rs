@@ -9,7 +9,7 @@ use std::thread::ThreadId;
 use super::Handle;
 use super::branch::{BranchKind, Condition, Conditions};
 use super::stream::StreamKey;
-use super::user_object::{Destructor, References};
+use super::user_object::References;
 use super::work::Work;
 use crate::code::{Code, Outcome};
 use crate::site::Site;
@@ -24,6 +24,8 @@ pub(crate) struct Graph {
     pub(crate) within: Option<Place>,
     /// The conditional handles of the nodes in it, and in the graphs within it. Those have none.
     pub(crate) conditions: Vec<Condition>,
+    /// It became a node's child as it was, and is no graph of its own any more.
+    pub(crate) is_moved: bool,
 }
 
 /// A node, and the graph that it is in.
@@ -35,6 +37,16 @@ pub(crate) struct Place {
 
 /// What is not the default of an edge, as `CUgraphEdgeData` has it.
 pub(crate) type EdgeData = [u8; 8];
+
+/// Where a node is to be added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct At {
+    pub(crate) graph: Handle,
+    /// The nodes that it follows.
+    pub(crate) behind: Vec<Handle>,
+    /// The data of those edges; none where all have the default.
+    pub(crate) edges: Vec<EdgeData>,
+}
 
 /// A piece of work, and the nodes that it follows.
 #[derive(Clone, Debug)]
@@ -85,10 +97,11 @@ pub(crate) struct GraphWork {
     /// The calls that added the nodes.
     pub(crate) sites: Vec<Option<Site>>,
     /// Objects that stay until the graph has gone, and its last launch has ended.
-    #[allow(dead_code)] // Kept for what their end does.
-    pub(crate) objects: Vec<Arc<Destructor>>,
+    pub(crate) objects: Vec<References>,
     /// The conditional handles of the graph and of those in it.
     pub(crate) conditions: Conditions,
+    /// How many graphs are within one another in it, itself among them.
+    pub(crate) levels: usize,
 }
 
 impl GraphWork {
@@ -139,41 +152,40 @@ impl GraphWork {
     pub(crate) fn replace(&mut self, former: &GraphWork) {
         (self.id, self.nodes) = (former.id, former.nodes.clone());
         for (work, old) in self.work.iter_mut().zip(&former.work) {
-            match (work, old) {
-                (Work::All(own), Work::All(old)) => Arc::make_mut(own).replace(old),
-                (Work::Branch(own), Work::Branch(old)) => {
-                    let bodies = Arc::make_mut(own).bodies.iter_mut().zip(&old.bodies);
-                    bodies.for_each(|(body, one)| Arc::make_mut(body).replace(one));
-                }
-                _ => {}
-            }
+            let pairs = work.within_mut().iter_mut().zip(old.within());
+            pairs.for_each(|(own, one)| Arc::make_mut(own).replace(one));
         }
     }
 
-    /// The work of a node, in the graphs within it too.
-    pub(crate) fn work_of(&mut self, node: Handle) -> Option<&mut Work> {
+    /// The way to a node, in the graphs within it too.
+    pub(crate) fn way_to(&self, node: Handle) -> Option<Way> {
+        let is_in_body = false;
         if let Some(index) = self.nodes.iter().position(|known| *known == node) {
-            return self.work.get_mut(index);
+            let through = Vec::new();
+            return Some(Way {
+                through,
+                index,
+                is_in_body,
+            });
         }
-        self.work.iter_mut().find_map(|work| match work {
-            Work::All(own) if own.has(node) => Arc::make_mut(own).work_of(node),
-            Work::Branch(own) if own.bodies.iter().any(|body| body.has(node)) => {
-                let mut bodies = Arc::make_mut(own).bodies.iter_mut();
-                let body = bodies.find(|body| body.has(node))?;
-                Arc::make_mut(body).work_of(node)
-            }
-            _ => None,
+        self.work.iter().enumerate().find_map(|(index, work)| {
+            let mut inner = work.within().iter().enumerate();
+            let (number, mut way) =
+                inner.find_map(|(at, graph)| Some((at, graph.way_to(node)?)))?;
+            way.through.insert(0, (index, number));
+            way.is_in_body |= matches!(work, Work::Branch(_));
+            Some(way)
         })
     }
 
-    /// Whether a node is in it, or in a graph within it.
-    pub(crate) fn has(&self, node: Handle) -> bool {
-        self.nodes.contains(&node)
-            || self.work.iter().any(|work| match work {
-                Work::All(own) => own.has(node),
-                Work::Branch(own) => own.bodies.iter().any(|body| body.has(node)),
-                _ => false,
-            })
+    /// The work of the node at the end of a way.
+    pub(crate) fn work_at(&mut self, way: &Way) -> Option<&mut Work> {
+        let mut graph = self;
+        for (index, number) in &way.through {
+            let within = graph.work.get_mut(*index)?.within_mut();
+            graph = Arc::make_mut(within.get_mut(*number)?);
+        }
+        graph.work.get_mut(way.index)
     }
 
     /// The memory that its nodes free.
@@ -183,6 +195,16 @@ impl GraphWork {
             _ => None,
         })
     }
+}
+
+/// The way to a node in the work of a graph.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// The nodes around it, and which of the graphs within each is on the way.
+    through: Vec<(usize, usize)>,
+    index: usize,
+    /// One of them is a conditional node.
+    pub(crate) is_in_body: bool,
 }
 
 /// A conditional node.
@@ -286,21 +308,45 @@ impl Graph {
             let known = node.behind.iter().filter_map(|from| places.get(from));
             known.copied().collect()
         };
-        let kept = self.objects.iter();
         let work = ordered.iter().map(|node| work_of(&node.work));
+        let work = work.collect::<Outcome<Vec<Work>>>()?;
         Ok(GraphWork {
             id: IDS.fetch_add(1, Relaxed),
-            work: work.collect::<Outcome<_>>()?,
+            levels: 1 + work.iter().map(Work::levels).max().unwrap_or(0),
+            work,
             nodes: ordered.iter().map(|node| node.handle).collect(),
             behind: ordered.iter().map(|node| indices(node)).collect(),
             sites: ordered.iter().map(|node| node.site.clone()).collect(),
-            objects: kept.map(|kept| Arc::clone(&kept.destructor)).collect(),
+            objects: self.objects.clone(),
             conditions: Conditions::of(&self.conditions),
         })
     }
 }
 
 impl Work {
+    /// The work of the graphs within a node of a launch.
+    pub(crate) fn within(&self) -> &[Arc<GraphWork>] {
+        match self {
+            Work::All(own) => std::slice::from_ref(own),
+            Work::Branch(branch) => &branch.bodies,
+            _ => &[],
+        }
+    }
+
+    fn within_mut(&mut self) -> &mut [Arc<GraphWork>] {
+        match self {
+            Work::All(own) => std::slice::from_mut(own),
+            Work::Branch(branch) => &mut Arc::make_mut(branch).bodies,
+            _ => &mut [],
+        }
+    }
+
+    /// How many graphs are within one another in a node of a launch.
+    pub(crate) fn levels(&self) -> usize {
+        let within = self.within().iter();
+        within.map(|graph| graph.levels).max().unwrap_or(0)
+    }
+
     /// The graphs that a node with this work owns.
     pub(crate) fn graphs(&self) -> &[Handle] {
         match self {
@@ -342,6 +388,8 @@ pub(crate) struct Capture {
     pub(crate) mode: Mode,
     /// The thread that has begun it.
     pub(crate) thread: ThreadId,
+    /// The graph is its own, and not one that the program gave.
+    pub(crate) has_made_graph: bool,
 }
 
 /// `CUstreamCaptureMode`: which threads may not make unsafe calls meanwhile.
@@ -366,6 +414,15 @@ impl Mode {
 }
 
 impl Capture {
+    /// The place of the next node that a stream adds.
+    pub(crate) fn place(&self, key: StreamKey) -> At {
+        At {
+            graph: self.graph,
+            behind: self.behind(key),
+            edges: Vec::new(),
+        }
+    }
+
     /// The nodes that the next work of a stream follows.
     pub(crate) fn behind(&self, key: StreamKey) -> Vec<Handle> {
         self.streams.get(&key).cloned().unwrap_or_default()

@@ -50,6 +50,7 @@ pub(crate) struct UserObject {
 pub(crate) struct References {
     pub(crate) object: Handle,
     pub(crate) count: u32,
+    #[allow(dead_code)] // Kept for what its end does.
     pub(crate) destructor: Arc<Destructor>,
 }
 
