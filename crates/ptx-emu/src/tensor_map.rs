@@ -172,9 +172,62 @@ impl TensorMap {
             swizzle: get(Field::Swizzle) as u32,
             fills_nan: get(Field::Fill) != 0,
         };
-        let has_all = map.rank <= MAX_RANK && map.swizzle <= 3 && { map.steps[..map.rank].iter() }
-            .all(|&step| step > 0);
-        has_all.then_some(map)
+        (map.rank <= MAX_RANK && map.swizzle <= 3).then_some(map)
+    }
+
+    /// The rule for the numbers of a map that this one breaks, by the names of their parameters
+    /// (`cuda.h`, `cuTensorMapEncodeTiled`). A kernel that changes a map is held to them when the
+    /// map is used.
+    pub fn broken_rule(&self) -> Option<String> {
+        let not_of_16 = |what: &str, number: u64| {
+            let is_wrong = !number.is_multiple_of(16);
+            is_wrong.then(|| format!("{what}, which is not a multiple of 16"))
+        };
+        let outside = |name: &str, k: usize, number: u64, most: u64, words: &str| {
+            let is_wrong = !(1..=most).contains(&number);
+            is_wrong.then(|| format!("`{name}[{k}]` is {number}; it must be 1 to {words}"))
+        };
+        let address = format!("`globalAddress` is {:#x}", self.address);
+        let row = u64::from(self.tile[0]) * u64::from(self.element.bytes());
+        let widest = 16 << self.swizzle;
+        let of_dimension = |k: usize| {
+            outside("globalDim", k, self.extents[k], 1 << 32, "2^32")
+                .or_else(|| outside("boxDim", k, self.tile[k].into(), 256, "256"))
+                .or_else(|| outside("elementStrides", k, self.steps[k].into(), 8, "8"))
+        };
+        let of_stride = |k: usize| {
+            let (index, stride) = (k - 1, self.strides[k]);
+            let is_wrong = !stride.is_multiple_of(16) || stride >= 1 << 40;
+            is_wrong.then(|| {
+                format!(
+                    "`globalStrides[{index}]` is {stride}; it must be a multiple of 16 below 2^40"
+                )
+            })
+        };
+        let of_fill = || {
+            let is_wrong = self.fills_nan && !self.element.is_float();
+            is_wrong.then(|| "NaN as `oobFill` is of floating-point types alone".to_owned())
+        };
+        let of_swizzle = || {
+            let is_wrong = self.swizzle != 0 && row > widest;
+            is_wrong.then(|| {
+                format!(
+                    "`boxDim[0]` makes rows of {row} bytes; with this swizzle {widest} are the most"
+                )
+            })
+        };
+        not_of_16(&address, self.address)
+            .or_else(|| (0..self.rank).find_map(of_dimension))
+            .or_else(|| (1..self.rank).find_map(of_stride))
+            .or_else(of_fill)
+            .or_else(|| not_of_16(&format!("`boxDim[0]` makes rows of {row} bytes"), row))
+            .or_else(of_swizzle)
+    }
+
+    /// Bytes of a tile.
+    pub(crate) fn tile_bytes(&self) -> u64 {
+        let counts = (0..self.rank).map(|k| u64::from(self.count(k)));
+        counts.product::<u64>() * u64::from(self.element.bytes())
     }
 
     /// Elements that a tile has along a dimension.
@@ -308,5 +361,8 @@ mod tests {
         assert_eq!(TensorMap::decode(&words), Some(map));
         assert_eq!(TensorMap::decode(&[0; 16]), None);
         assert_eq!((map.count(0), map.count(1), map.count(2)), (256, 1, 4));
+        assert_eq!(map.tile_bytes(), 2 * 256 * 4);
+        let wide = "`boxDim[0]` makes rows of 512 bytes; with this swizzle 128 are the most";
+        assert_eq!(map.broken_rule().as_deref(), Some(wide));
     }
 }

@@ -55,44 +55,12 @@ impl Tiled {
         rule(self.interleave == 0 || rank >= 3, &|| {
             format!("`tensorRank` is {rank}; an interleaved layout has at least 3 dimensions")
         })?;
-        let unit = if self.interleave == 2 { 32 } else { 16 };
-        rule(self.address.is_multiple_of(unit), &|| {
-            format!(
-                "`globalAddress` is {:#x}, which is not a multiple of {unit}",
-                self.address
-            )
-        })?;
-        for (index, &extent) in self.extents[..rank].iter().enumerate() {
-            rule((1..=1 << 32).contains(&extent), &|| {
-                format!("`globalDim[{index}]` is {extent}; it must be 1 to 2^32")
-            })?;
-        }
-        for (index, &stride) in self.strides[..rank - 1].iter().enumerate() {
-            rule(stride.is_multiple_of(unit) && stride < 1 << 40, &|| {
-                format!(
-                    "`globalStrides[{index}]` is {stride}; it must be a multiple of {unit} below 2^40"
-                )
-            })?;
-        }
-        for (index, &tile) in self.tile[..rank].iter().enumerate() {
-            rule((1..=256).contains(&tile), &|| {
-                format!("`boxDim[{index}]` is {tile}; it must be 1 to 256")
-            })?;
-        }
-        for (index, &step) in self.steps[..rank].iter().enumerate() {
-            rule((1..=8).contains(&step), &|| {
-                format!("`elementStrides[{index}]` is {step}; it must be 1 to 8")
-            })?;
-        }
         rule(self.interleave != 2 || self.swizzle == 1, &|| {
             "an interleaved layout of 32 bytes needs CU_TENSOR_MAP_SWIZZLE_32B".to_owned()
         })?;
         let Some(element) = TensorElement::new(self.element) else {
             return Err(Refusal::Unsupported("a tensor map of packed elements"));
         };
-        rule(self.fill == 0 || element.is_float(), &|| {
-            "NaN as `oobFill` is of floating-point types alone".to_owned()
-        })?;
         if self.swizzle > 3 {
             return Err(Refusal::Unsupported("a tensor map with such a swizzle"));
         }
@@ -101,19 +69,9 @@ impl Tiled {
                 "a tensor map of an interleaved layout",
             ));
         }
-        let row = self.tile[0] * element.bytes();
-        rule(row.is_multiple_of(16), &|| {
-            format!("`boxDim[0]` makes rows of {row} bytes, which is not a multiple of 16")
-        })?;
-        rule(self.swizzle == 0 || row <= 16 << self.swizzle, &|| {
-            format!(
-                "`boxDim[0]` makes rows of {row} bytes; with this swizzle {} are the most",
-                16 << self.swizzle
-            )
-        })?;
         let mut strides = [element.bytes().into(); MAX_RANK];
         strides[1..].copy_from_slice(&self.strides);
-        Ok(TensorMap {
+        let map = TensorMap {
             address: self.address,
             element,
             rank,
@@ -123,7 +81,9 @@ impl Tiled {
             steps: self.steps,
             swizzle: self.swizzle,
             fills_nan: self.fill == 1,
-        })
+        };
+        map.broken_rule()
+            .map_or(Ok(map), |wrong| Err(Refusal::Wrong(wrong)))
     }
 }
 

@@ -9,6 +9,9 @@ use ptx::{ScalarType, Space};
 
 use super::fence::Fence;
 use super::images::{LoadElements, StoreElements};
+use super::matrix::all_lanes;
+use super::party::{Party, Together};
+use super::together::together;
 use crate::access::MemoryAccess;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
@@ -179,11 +182,17 @@ fn copy(r: &mut Reader) -> Read<Op> {
     };
     let load = access(AccessKind::Load, Space::Shared, from, r.function.tally());
     let store = access(AccessKind::Store, Space::Global, to, r.function.tally());
-    other(Copy {
-        load,
-        store,
-        fence: Fence::releasing(device),
-    })
+    let name = "tensormap.cp_fenceproxy.sync.aligned";
+    let mask = all_lanes(r);
+    together(
+        name,
+        mask,
+        Copy {
+            load,
+            store,
+            fence: Fence::releasing(device),
+        },
+    )
 }
 
 /// Bytes that are copied at once.
@@ -196,15 +205,27 @@ struct Copy {
     fence: Fence,
 }
 
-impl Execute for Copy {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+impl Together for Copy {
+    fn execute(
+        &self,
+        runner: &mut BlockRunner,
+        warp: &mut Warp,
+        party: &Party,
+    ) -> Result<(), Stop> {
         runner.turn.changes += 1;
         runner.turn.stored_at = runner.turn.executed;
+        let at = At {
+            group: 0,
+            pc: party.pc,
+            active: party.active,
+        };
         // All lanes name the same copy.
         let one = At {
             active: at.active & at.active.wrapping_neg(),
             ..at
         };
+        // Bytes of a map that belong to no field are never set, and mean nothing.
+        let was_late = warp.registers.late;
         for part in 0..MAP_BYTES as i64 / i64::from(WIDTH) {
             let moved = |access: &MemoryAccess| {
                 let mut moved = access.clone();
@@ -213,9 +234,11 @@ impl Execute for Copy {
             };
             let loads = LoadElements::default();
             runner.access(warp, one, &moved(&self.load), &loads)?;
+            warp.registers.late = was_late;
             let values = loads.loaded.into_inner();
             runner.access(warp, one, &moved(&self.store), &StoreElements { values })?;
         }
-        self.fence.execute(runner, warp, at)
+        self.fence.execute(runner, warp, at)?;
+        Ok(())
     }
 }

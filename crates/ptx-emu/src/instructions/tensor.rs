@@ -103,6 +103,17 @@ impl Coordinates {
                 "a copy by something else than a tensor map (at address {address:#x}): `cuTensorMapEncodeTiled` makes one, which the kernel gets as a `__grid_constant__` parameter or in memory"
             ));
         };
+        if let Some(rule) = map.broken_rule() {
+            return invalid(format!(
+                "a copy by the tensor map at address {address:#x}, which no GPU takes: {rule}"
+            ));
+        }
+        if map.tile_bytes() > MOST_BYTES {
+            return invalid(format!(
+                "a copy of a tile of {} bytes: no shared memory has so many",
+                map.tile_bytes()
+            ));
+        }
         let rank = self.coordinates.len();
         if map.rank != rank {
             return invalid(format!(
@@ -179,6 +190,9 @@ fn map_words(runner: &BlockRunner, address: u64) -> Option<[u64; 16]> {
     }))
 }
 
+/// Bytes of a tile that are more than any GPU's shared memory.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// The tile that begins at these coordinates.
 fn tile_at(map: &TensorMap, first: &[i64; MAX_RANK]) -> Tile {
     let size = map.element.bytes();
@@ -195,7 +209,8 @@ fn tile_at(map: &TensorMap, first: &[i64; MAX_RANK]) -> Tile {
     );
     let mut found = Vec::new();
     for row in 0..if from < to { rows } else { 0 } {
-        let (mut rest, mut address) = (row, map.address + from as u64 * u64::from(size));
+        let start = map.address.wrapping_add(from as u64 * u64::from(size));
+        let (mut rest, mut address) = (row, start);
         let mut is_inside = true;
         for (dimension, &count) in (1..).zip(&counts) {
             let step = i64::from(rest % count) * i64::from(map.steps[dimension]);

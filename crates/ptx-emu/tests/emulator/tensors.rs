@@ -307,6 +307,33 @@ fn changed(mut launch: Launch, from: &str, to: &str) -> String {
     launch.fault()
 }
 
+/// A kernel may make any numbers a map. Some would reach behind the tile's place in shared memory.
+#[test]
+fn rules_of_maps_that_kernels_make() {
+    let right = map(TensorElement::F32, &[64, 8, 4], &[8, 4, 2]);
+    type Change<'c> = &'c dyn Fn(&mut TensorMap);
+    let wrong: [(&str, Change); 7] = [
+        ("with this swizzle 32 are the most", &|map| {
+            (map.swizzle, map.tile[0]) = (1, 64);
+        }),
+        ("`boxDim[1]` is 65535", &|map| map.tile[1] = 65_535),
+        ("`boxDim[2]` is 0", &|map| map.tile[2] = 0),
+        ("`elementStrides[1]` is 0", &|map| map.steps[1] = 0),
+        ("`globalDim[2]` is 0", &|map| map.extents[2] = 0),
+        ("`globalStrides[0]` is 264", &|map| map.strides[1] = 264),
+        ("a tile of 67108864 bytes", &|map| map.tile = [256; 5]),
+    ];
+    for (rule, change) in wrong {
+        let mut map = right;
+        change(&mut map);
+        let told = load_by(&replaced(&map), "", &[0, 0, 0], 64).fault();
+        assert!(
+            told.starts_with("invalid copy: ") && told.contains(rule),
+            "{rule}: {told}"
+        );
+    }
+}
+
 #[test]
 fn rules_of_tiles() {
     let square = map(TensorElement::U32, &[8, 8], &[8, 8]);

@@ -39,7 +39,7 @@ use crate::registers::Slot;
 use ptx::{Operand, RegClass, ScalarType};
 
 /// The mask of all lanes, as an operand of an operation that they execute together.
-fn all_lanes(r: &mut Reader) -> Slot {
+pub(super) fn all_lanes(r: &mut Reader) -> Slot {
     r.function.frame.bits(RegClass::B32, u32::MAX.into())
 }
 
