@@ -7,7 +7,7 @@
 use ptx::ScalarType;
 
 use super::images::{Name, Named, StoreElements, memory_problem, shape};
-use super::surface::{Outside, outside, values};
+use super::surface::{Coordinates, outside, values};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, ImageProblem, Stop};
 use crate::image::Image;
@@ -31,19 +31,13 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     let outside = outside(r)?;
     r.operands(2)?;
     let named = Named::read(r)?;
-    let mut types = vec![ScalarType::S32; shape.dimensions];
-    if shape.is_layered {
-        types.insert(0, ScalarType::U32);
-    }
-    let coordinates = named.rows(r, &types)?;
+    let coordinates = Coordinates::read(r, &named, &shape, outside)?;
     let values = values(r, count, ScalarType::B32, false)?;
-    r.function
-        .note_access(ptx::Space::Global, ScalarType::B32.bytes());
+    // Elements may have a byte.
+    r.function.note_access(ptx::Space::Global, 1);
     other(FormattedStore {
         name: Name::new(r, named),
         coordinates,
-        is_layered: shape.is_layered,
-        outside,
         values,
         tally: r.function.tally(),
     })
@@ -52,10 +46,7 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
 #[derive(Debug)]
 struct FormattedStore {
     name: Name,
-    /// The layer's number first.
-    coordinates: Box<[Slot]>,
-    is_layered: bool,
-    outside: Outside,
+    coordinates: Coordinates,
     /// Red, green, blue, alpha, as many as there are.
     values: Box<[Option<Slot>]>,
     tally: u32,
@@ -69,29 +60,14 @@ impl FormattedStore {
         image: &Image,
         all: &[i64],
     ) -> Result<Option<u64>, ImageProblem> {
-        let (layer, rest) = match all {
-            [layer, rest @ ..] if self.is_layered => (*layer, rest),
-            _ => (0, all),
+        let problem = ImageProblem::OutsideElements {
+            extent: image.extent.map(u64::from),
         };
-        let part = |k: usize, other: i64| rest.get(k).copied().unwrap_or(other);
-        let mut at = [part(0, 0), part(1, 0), part(2, layer)];
-        let extent = image.extent.map(i64::from);
-        if !(0..3).all(|k| (0..extent[k]).contains(&at[k])) {
-            match self.outside {
-                Outside::Trap => {
-                    return Err(ImageProblem::OutsideElements {
-                        extent: image.extent.map(u64::from),
-                    });
-                }
-                Outside::Zero => return Ok(None),
-                Outside::Clamp => {
-                    for (one, count) in at.iter_mut().zip(extent) {
-                        *one = (*one).clamp(0, count - 1);
-                    }
-                }
-            }
-        }
-        let address = image.element(at.map(|one| one as u32));
+        let last = image.extent.map(|count| i64::from(count) - 1);
+        let Some(at) = self.coordinates.place(all, last, problem)? else {
+            return Ok(None);
+        };
+        let address = image.element(at);
         match memory_problem(runner, address, image.element_bytes()) {
             Some(problem) => Err(problem),
             None => Ok(Some(address)),
@@ -114,9 +90,7 @@ impl Execute for FormattedStore {
         let mut values = [Bytes::default(); LANES];
         for lane in lanes(at.active) {
             let registers = &warp.registers;
-            let coordinates: Vec<i64> = { self.coordinates.iter() }
-                .map(|&slot| i64::from(registers.lane(slot, lane) as i32))
-                .collect();
+            let coordinates = self.coordinates.of_lane(registers, lane);
             let problem = match self.name.object(runner, registers, lane, false) {
                 Ok(object) => match self.address(runner, object.image(), &coordinates) {
                     Ok(Some(address)) => {

@@ -29,14 +29,76 @@ pub(super) enum Outside {
     Zero,
 }
 
+/// The coordinates of an access: first the layer's number, if there is one.
+#[derive(Debug)]
+pub(super) struct Coordinates {
+    slots: Box<[Slot]>,
+    is_layered: bool,
+    outside: Outside,
+}
+
+impl Coordinates {
+    pub(super) fn read<'a>(
+        r: &mut Reader<'_, '_, 'a>,
+        named: &Named<'a>,
+        shape: &Shape,
+        outside: Outside,
+    ) -> Read<Self> {
+        let mut types = vec![ScalarType::S32; shape.dimensions];
+        if shape.is_layered {
+            types.insert(0, ScalarType::U32);
+        }
+        Ok(Self {
+            slots: named.rows(r, &types)?,
+            is_layered: shape.is_layered,
+            outside,
+        })
+    }
+
+    /// Those of a lane. A layer's number has no sign.
+    pub(super) fn of_lane(&self, registers: &Registers, lane: usize) -> Vec<i64> {
+        let values = self.slots.iter().map(|&slot| registers.lane(slot, lane));
+        let signed = |(k, value): (usize, u64)| match k {
+            0 if self.is_layered => (value as u32).into(),
+            _ => (value as i32).into(),
+        };
+        values.enumerate().map(signed).collect()
+    }
+
+    /// Where in a surface a lane accesses it, if along each axis places up to `last` are inside;
+    /// none where `.zero` makes no access.
+    ///
+    /// # Errors
+    ///
+    /// `problem`, where `.trap` tells an access outside.
+    pub(super) fn place(
+        &self,
+        all: &[i64],
+        last: [i64; 3],
+        problem: ImageProblem,
+    ) -> Result<Option<[u32; 3]>, ImageProblem> {
+        let (layer, rest) = match all {
+            [layer, rest @ ..] if self.is_layered => (*layer, rest),
+            _ => (0, all),
+        };
+        let part = |k: usize, other: i64| rest.get(k).copied().unwrap_or(other);
+        let at = [part(0, 0), part(1, 0), part(2, layer)];
+        let is_inside = (0..3).all(|k| (0..=last[k]).contains(&at[k]));
+        match self.outside {
+            Outside::Trap if !is_inside => Err(problem),
+            Outside::Zero if !is_inside => Ok(None),
+            _ => Ok(Some(std::array::from_fn(|k| {
+                at[k].clamp(0, last[k].max(0)) as u32
+            }))),
+        }
+    }
+}
+
 /// The place of an access, and what it moves.
 #[derive(Debug)]
 struct Place {
     name: Name,
-    /// The layer's number first.
-    coordinates: Box<[Slot]>,
-    shape: Shape,
-    outside: Outside,
+    coordinates: Coordinates,
     elements: Elements,
     tally: u32,
 }
@@ -83,11 +145,7 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
         registers = Some(values(r, Some(count), ty, true)?);
     }
     let named = Named::read(r)?;
-    let mut types = vec![ScalarType::S32; shape.dimensions];
-    if shape.is_layered {
-        types.insert(0, ScalarType::U32);
-    }
-    let coordinates = named.rows(r, &types)?;
+    let coordinates = Coordinates::read(r, &named, &shape, outside)?;
     let registers = match registers {
         Some(registers) => registers,
         None => values(r, Some(count), ty, false)?,
@@ -96,8 +154,6 @@ fn place(r: &mut Reader, is_load: bool) -> Read<Place> {
     Ok(Place {
         name: Name::new(r, named),
         coordinates,
-        shape,
-        outside,
         elements: Elements {
             registers,
             bytes: ty.bytes(),
@@ -157,12 +213,6 @@ pub(super) fn values(
 }
 
 impl Place {
-    /// The coordinates of a lane: first the layer's number, if there is one.
-    fn coordinates(&self, registers: &Registers, lane: usize) -> Vec<i64> {
-        let value = |&slot: &Slot| i64::from(registers.lane(slot, lane) as i32);
-        self.coordinates.iter().map(value).collect()
-    }
-
     /// The address of a lane's access; none where `.zero` makes none.
     fn address(
         &self,
@@ -170,37 +220,22 @@ impl Place {
         image: &Image,
         all: &[i64],
     ) -> Result<Option<u64>, ImageProblem> {
-        let (layer, rest) = match all {
-            [layer, rest @ ..] if self.shape.is_layered => (*layer, rest),
-            _ => (0, all),
-        };
         let bytes = self.elements.width();
-        let x = rest.first().copied().unwrap_or(0);
-        let y = rest.get(1).copied().unwrap_or(0);
-        let z = rest.get(2).copied().unwrap_or(layer);
         let extent = [
             u64::from(image.extent[0]) * u64::from(image.element_bytes()),
             image.extent[1].into(),
             image.extent[2].into(),
         ];
-        let most = [
+        let last = [
             extent[0] as i64 - i64::from(bytes),
             extent[1] as i64 - 1,
             extent[2] as i64 - 1,
         ];
-        let mut at = [x, y, z];
-        let is_inside = (0..3).all(|k| (0..=most[k]).contains(&at[k]));
-        match self.outside {
-            _ if is_inside => {}
-            Outside::Trap => return Err(ImageProblem::Outside { extent, bytes }),
-            Outside::Zero => return Ok(None),
-            Outside::Clamp => {
-                for (one, last) in at.iter_mut().zip(most) {
-                    *one = (*one).clamp(0, last.max(0));
-                }
-            }
-        }
-        let [column, row, plane] = at.map(|one| one as u64);
+        let problem = ImageProblem::Outside { extent, bytes };
+        let Some(at) = self.coordinates.place(all, last, problem)? else {
+            return Ok(None);
+        };
+        let [column, row, plane] = at.map(u64::from);
         if !column.is_multiple_of(bytes.into()) {
             return Err(ImageProblem::Misaligned { bytes });
         }
@@ -220,7 +255,7 @@ impl Place {
     ) -> Result<Vec<(usize, u64)>, Stop> {
         let mut found = Vec::with_capacity(at.active.count_ones() as usize);
         for lane in lanes(at.active) {
-            let coordinates = self.coordinates(&warp.registers, lane);
+            let coordinates = self.coordinates.of_lane(&warp.registers, lane);
             let problem = match self.name.object(runner, &warp.registers, lane, false) {
                 Ok(object) => match self.address(runner, object.image(), &coordinates) {
                     Ok(Some(address)) => {

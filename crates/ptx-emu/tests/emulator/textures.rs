@@ -123,6 +123,17 @@ const KERNELS: &str = "
     sust.p.2d.v2.b32.trap [%rd2, {%r1, %r2}], {%f1, %f2};
     ret;
 }
+.visible .entry last_layer(.param .u64 out, .param .u64 object)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<4>;
+    ld.param.u64 %rd2, [object];
+    mov.u32 %r1, 0xffffffff;
+    mov.u32 %r2, 0;
+    mov.u32 %r3, 7;
+    sust.b.a2d.b32.clamp [%rd2, {%r1, %r2, %r2, %r2}], {%r3};
+    ret;
+}
 .visible .entry race(.param .u64 out, .param .u64 object)
 {
     .reg .b64 %rd<3>;
@@ -384,6 +395,31 @@ fn formatted_stores_convert() {
             "`sust.p.2d.v2.b32.trap` of surface object {surface:#x} at (4, 1): the element there is outside of the surface, which has 4 elements per row, 2 rows and 1 layers"
         )
     );
+}
+
+/// Elements of two bytes: neighbours have words in common, and no race.
+#[test]
+fn formatted_stores_to_narrow_elements_do_not_race() {
+    let mut tried = Tried::new();
+    let plane = image(&mut tried.machine, Channel::F16, &[0; 8]);
+    let surface = tried.machine.add_surface(plane);
+    tried.launch("formatted", 4, surface).unwrap();
+}
+
+/// A layer's number has no sign: the largest is behind the last layer, not before the first.
+#[test]
+fn a_layer_behind_the_last_is_the_last() {
+    let mut tried = Tried::new();
+    let layers = Image {
+        kind: ImageKind::Layered,
+        extent: [4, 2, 2],
+        ..image(&mut tried.machine, Channel::U32, &[0; 16])
+    };
+    let surface = tried.machine.add_surface(layers);
+    tried.launch("last_layer", 1, surface).unwrap();
+    let mut words = [0; 64];
+    tried.machine.read(layers.address, &mut words).unwrap();
+    assert_eq!([words[0], words[32]], [0, 7]);
 }
 
 #[test]

@@ -318,7 +318,7 @@ impl Line {
         &mut cells.of[granule as usize]
     }
 
-    /// Checks and notes a weak access of one lane, if the line has cells: what [`Line::access`]
+    /// Checks and notes an access of one lane, if the line has cells: what [`Line::access`]
     /// does not. False if it may race; what is noted by then would be noted again.
     #[inline(always)]
     pub(crate) fn access_cells<B: BlockOrder>(
