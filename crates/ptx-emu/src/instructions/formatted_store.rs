@@ -60,11 +60,11 @@ impl FormattedStore {
         image: &Image,
         all: &[i64],
     ) -> Result<Option<u64>, ImageProblem> {
-        let problem = ImageProblem::OutsideElements {
+        let beyond = ImageProblem::OutsideElements {
             extent: image.extent.map(u64::from),
         };
         let last = image.extent.map(|count| i64::from(count) - 1);
-        let Some(at) = self.coordinates.place(all, last, problem)? else {
+        let Some(at) = self.coordinates.place(all, last, beyond)? else {
             return Ok(None);
         };
         let address = image.element(at);

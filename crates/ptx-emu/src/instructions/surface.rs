@@ -231,8 +231,8 @@ impl Place {
             extent[1] as i64 - 1,
             extent[2] as i64 - 1,
         ];
-        let problem = ImageProblem::Outside { extent, bytes };
-        let Some(at) = self.coordinates.place(all, last, problem)? else {
+        let beyond = ImageProblem::Outside { extent, bytes };
+        let Some(at) = self.coordinates.place(all, last, beyond)? else {
             return Ok(None);
         };
         let [column, row, plane] = at.map(u64::from);
