@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::path::Path;
+
+use common::branches::{self, WHILE};
 use common::{allocate, arg, context, function, launch, module, read, write};
 
 fn text(body: &str) -> String {
@@ -68,4 +71,33 @@ fn a_launch_with_a_fault_is_skipped() {
         told.contains(r#""reason":"They store the same.""#),
         "{told}"
     );
+    loops_end_whose_kernels_have_faults(&report);
+}
+
+/// Without their kernels, nothing would end them.
+fn loops_end_whose_kernels_have_faults(report: &Path) {
+    let kernels = module(branches::KERNELS);
+    let count = allocate(4);
+    write(count, &[0]);
+    let own = branches::graph();
+    let [of_outer, of_inner] = [(); 2].map(|()| branches::handle(own, Some(1)));
+    let (outer, bodies) = branches::branch(own, &[], of_outer, WHILE, 1).unwrap();
+    let (_, inner) = branches::branch(bodies[0], &[], of_inner, WHILE, 1).unwrap();
+    let up = branches::kernel(kernels, "up", inner[0], &[], &[count]);
+    branches::kernel(kernels, "down", inner[0], &[up], &[of_inner, count + 4096]);
+    branches::kernel(kernels, "up", own, &[outer], &[count]);
+    // Nor is there any in this one's body.
+    let (endless, _) =
+        branches::branch(own, &[outer], branches::handle(own, Some(1)), WHILE, 1).unwrap();
+    branches::kernel(kernels, "up", own, &[endless], &[count]);
+    let executable = branches::instantiate(own).unwrap();
+    for _ in 0..2 {
+        assert_eq!(branches::run(executable, 0), 0);
+        assert_eq!(cu!(cuCtxSynchronize()), 0);
+    }
+    assert_eq!(read(count, 1), [6]);
+    let told = std::fs::read_to_string(report).unwrap();
+    let ends = told.matches("has no further round: the launch of `down` ended");
+    assert_eq!(ends.count(), 1, "{told}");
+    assert_eq!(told.matches("endless loop: ").count(), 1, "{told}");
 }

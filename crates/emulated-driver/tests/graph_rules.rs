@@ -158,11 +158,11 @@ fn bodies_and_levels_have_bounds() {
     assert!(levels >= 100, "{levels}");
     // Children within children, from within.
     let mut outer = graph();
-    let refused = (0..10_000).find_map(|_| {
+    let too_deep = (0..10_000).find_map(|_| {
         let inner = std::mem::replace(&mut outer, graph());
         add_child(outer, &[], inner, MOVE).err()
     });
-    assert_eq!(refused, Some(INVALID_VALUE));
+    assert_eq!(too_deep, Some(INVALID_VALUE));
 }
 
 #[test]

@@ -253,15 +253,16 @@ impl CallNode {
 /// Replaces the work of a node in a graph that can be launched, by work that is alike.
 pub(crate) fn replace(executable: Handle, node: Handle, mut work: Work) -> Outcome {
     with(|driver| {
-        let graph = { driver.executable_graphs.get(&executable) }.ok_or(Code::INVALID_HANDLE)?;
+        let graphs = &driver.executable_graphs;
+        let graph = graphs.get(&executable).ok_or(Code::INVALID_HANDLE)?;
         let way = graph.work.way_to(node).ok_or(Code::INVALID_VALUE)?;
         if way.is_in_body {
             let checked = driver.check_in_body(node, &work);
             checked.map_err(|wrong| wrong.code)?;
         }
-        let graph = { driver.executable_graphs.get_mut(&executable) };
-        let graph = Arc::make_mut(&mut graph.ok_or(Code::INVALID_HANDLE)?.work);
-        let known = graph.work_at(&way).ok_or(Code::INVALID_VALUE)?;
+        let changed = { driver.executable_graphs.get_mut(&executable) };
+        let all = Arc::make_mut(&mut changed.ok_or(Code::INVALID_HANDLE)?.work);
+        let known = all.work_at(&way).ok_or(Code::INVALID_VALUE)?;
         match (&mut work, &*known) {
             (Work::All(own), Work::All(former)) if own.is_alike(former) => {
                 Arc::make_mut(own).replace(former);
@@ -318,7 +319,7 @@ fn launch(executable: Handle, stream: Handle) -> Outcome {
     })?;
     let has_memory = work.makes().chain(work.frees()).next().is_some();
     if has_memory {
-        queue::run_until(|driver| !driver.is_yet_to_free(&work))?;
+        queue::run_with_loops(|driver| !driver.is_yet_to_free(&work))?;
     }
     let work = with(|driver| {
         let key = driver.stream(stream)?;

@@ -16,7 +16,7 @@ use crate::objects::texture::Resource;
 const OVERRIDE_FORMAT: c_uint = 1;
 
 fn change(reference: Handle, change: impl FnOnce(&mut TextureReference) -> Outcome) -> Outcome {
-    queue::run_until(|driver| driver.queues.are_empty())?;
+    queue::run_with_loops(|driver| driver.queues.are_empty())?;
     with_context(|driver, _| driver.change_reference(reference, change))
 }
 
@@ -102,7 +102,7 @@ driver_api! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        queue::run_until(|driver| driver.queues.are_empty())?;
+        queue::run_with_loops(|driver| driver.queues.are_empty())?;
         with_context(|driver, _| driver.bind_surface(reference, array))
     }
     fn cuSurfRefGetArray(to: *mut Handle, reference: Handle) {

@@ -133,8 +133,12 @@ impl Driver {
     fn handles_with_nodes(&self, graph: Handle) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let mut graphs = vec![graph];
-        while let Some(known) = graphs.pop().and_then(|graph| self.graphs.get(&graph)) {
-            for node in &known.nodes {
+        while let Some(inner) = graphs.pop() {
+            let nodes = self
+                .graphs
+                .get(&inner)
+                .map_or(&[][..], |known| &known.nodes);
+            for node in nodes {
                 graphs.extend(node.work.graphs());
                 if let Work::Branch(branch) = &node.work {
                     found.insert(branch.handle);
@@ -179,7 +183,7 @@ impl Driver {
     /// (`CUgraphChildGraphNodeOwnership`), or is a body, or within one.
     pub(crate) fn checked_work(&self, graph: Handle) -> Result<GraphWork, NotLaunchable> {
         let known = self.graphs.get(&graph).ok_or(Code::INVALID_HANDLE)?;
-        let is_body = |graph| self.graphs.get(&graph).is_some_and(|one| self.is_body(one));
+        let is_body = |one| self.graphs.get(&one).is_some_and(|one| self.is_body(one));
         if known.is_moved || self.around(graph).any(is_body) {
             return Err(Code::NOT_SUPPORTED.into());
         }

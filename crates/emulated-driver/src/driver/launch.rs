@@ -30,7 +30,9 @@ impl Launch {
     /// Where the repetition cannot go past a fault either, because what a GPU does there is not
     /// modelled, the launch ends there, without an error for the program. After the others, those
     /// that a GPU notices, the settings say how the program goes on.
-    pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
+    ///
+    /// False if it has ended before it was done, without an error for the program.
+    pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome<bool> {
         let _counted = record::launch();
         threads()?;
         let begun = Instant::now();
@@ -68,15 +70,15 @@ impl Launch {
             Ok(ended) => {
                 report::launched(&self.config, &ended, begun.elapsed());
                 driver.tell_notes(&ended);
-                Ok(())
+                Ok(true)
             }
             Err(Fault::Program(fault)) if fault.kind.is_unnoticed_by_a_gpu() => {
                 driver.tell_unfinished(self, &fault);
-                Ok(())
+                Ok(false)
             }
             Err(Fault::Program(fault)) if goes_on => {
                 driver.tell(self, &fault);
-                Ok(())
+                Ok(false)
             }
             Err(Fault::Program(fault)) => {
                 driver.tell_in_full(self, &fault);

@@ -12,6 +12,7 @@ mod graph_memory;
 pub(crate) mod late;
 mod launch;
 mod leaks;
+mod loops;
 mod memory;
 mod module;
 pub(crate) mod queue;

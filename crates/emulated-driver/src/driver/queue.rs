@@ -10,7 +10,8 @@
 //! - for a wait: its event was recorded, or the value in memory is as asked for;
 //! - for a graph: its earlier launches have ended, in any stream (`cuGraphLaunch`).
 //!
-//! A stream that waits goes on at a later call, of any thread. Where streams are late (`late.rs`),
+//! A stream that waits goes on at a later call, of any thread; so does a loop of a graph (`loops.rs`)
+//! that has not ended in the same time. Where streams are late (`late.rs`),
 //! the call that enqueues does nothing, and calls that wait do what they wait for.
 
 use std::collections::VecDeque;
@@ -20,12 +21,12 @@ use std::time::{Duration, Instant};
 
 use super::between::Begun;
 use super::context::stack;
+use super::loops::ROUNDS_IN_TURN;
 use super::{Driver, is_device_address, with};
 use crate::caller::{self, PATIENCE};
 use crate::code::{Code, Outcome};
 use crate::guard;
 use crate::host::{self, Access};
-use crate::objects::branch::BranchKind;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::graph::GraphWork;
 use crate::objects::late::MOST;
@@ -80,6 +81,8 @@ enum Step {
     /// Nothing is ready.
     Idle,
     Done,
+    /// A round of a loop that has had many, with nothing else that is ready.
+    Round,
     /// A function of the program is to be called, and then [`Driver::called`].
     Call(StreamKey, HostCall),
 }
@@ -219,7 +222,7 @@ impl Driver {
             .filter(|(key, item)| self.is_ready(*key, item))
             .min_by_key(|(key, item)| {
                 let rank = self.late.as_ref().map_or(0, |late| late.rank(*key));
-                (rank, item.ticket)
+                (item.rounds / ROUNDS_IN_TURN, rank, item.ticket)
             })
             .map(|(key, _)| key);
         let Some(key) = ready else { return Step::Idle };
@@ -235,6 +238,7 @@ impl Driver {
             late.has_done(key);
         }
         let ticket = item.ticket;
+        let mut is_whole = true;
         let begun = self.begin_command(&item);
         let done = match &item.work {
             Work::All(all) => {
@@ -253,6 +257,7 @@ impl Driver {
                     sent: item.sent.clone(),
                     graph: item.graph.clone(),
                     node,
+                    rounds: 0,
                 };
                 if let Some(run) = run {
                     queue.push_front(part(Work::Nothing, Some(NodeOf::End(run))));
@@ -279,33 +284,13 @@ impl Driver {
                     .map_or(0, |Code(number)| number);
                 return Step::Call(key, HostCall::Callback(*function, *stream, state, *data));
             }
-            Work::Branch(branch) => {
-                self.between.looks_at(begun.as_ref(), branch.handle);
-                let site = self.between.site_of(&item);
-                let value = self.condition(branch, site.as_ref());
-                if let Some(body) = branch.chosen(value) {
-                    let queue = self.queues.streams.entry(key).or_default();
-                    let part = |work| Item {
-                        ticket,
-                        work,
-                        sent: item.sent.clone(),
-                        graph: item.graph.clone(),
-                        node: item.node,
-                    };
-                    // The value is looked at again behind each round of a loop.
-                    if branch.kind == BranchKind::While {
-                        queue.push_front(part(item.work.clone()));
-                    }
-                    queue.push_front(part(Work::All(Arc::clone(body))));
-                }
-                Ok(())
-            }
+            Work::Branch(branch) => self.do_branch(key, &item, branch, begun.as_ref()),
             Work::Launch(launch) => {
                 self.let_kernel_set(&item);
                 let launched = launch.execute(self);
                 let set = self.kernel_has_set();
                 self.between.sets(begun.as_ref(), &set);
-                launched
+                launched.map(|is_done| is_whole = is_done)
             }
             other => self.execute(other),
         };
@@ -313,7 +298,14 @@ impl Driver {
         if let Err(code) = ended {
             self.fail(key.context, code);
         }
-        Step::Done
+        if ended.is_err() || !is_whole {
+            self.work_was_left(key, &item);
+        }
+        if item.rounds < ROUNDS_IN_TURN {
+            Step::Done
+        } else {
+            Step::Round
+        }
     }
 
     fn execute(&mut self, work: &Work) -> Outcome {
@@ -411,6 +403,7 @@ impl Driver {
             sent: None,
             graph: None,
             node: None,
+            rounds: 0,
         });
         let _ = self.end_command(&item.work, begun);
         self.function_begins(begun);
@@ -426,8 +419,19 @@ pub(crate) fn run() -> Outcome {
     run_until(|_| false)
 }
 
-/// Does everything that is ready; where streams are late, until something is so.
+/// Does everything that is ready; where streams are late, until something is so. Loops that go on
+/// have as much time as functions of the program, and are gone on with by a later call.
 pub(crate) fn run_until(is_done: impl Fn(&Driver) -> bool) -> Outcome {
+    run_for(PATIENCE, is_done)
+}
+
+/// As [`run_until`], but loops go on until they end, or until something is so.
+pub(crate) fn run_with_loops(is_done: impl Fn(&Driver) -> bool) -> Outcome {
+    run_for(Duration::MAX, is_done)
+}
+
+fn run_for(of_loops: Duration, is_done: impl Fn(&Driver) -> bool) -> Outcome {
+    let begun = Instant::now();
     loop {
         let step = with(|driver| {
             let is_enough = driver.late.is_some() && is_done(driver);
@@ -435,7 +439,9 @@ pub(crate) fn run_until(is_done: impl Fn(&Driver) -> bool) -> Outcome {
         })?;
         match step {
             Step::Idle => return Ok(()),
-            Step::Done => {}
+            Step::Round if begun.elapsed() > of_loops => return Ok(()),
+            Step::Round if with(|driver| Ok(is_done(driver)))? => return Ok(()),
+            Step::Done | Step::Round => {}
             Step::Call(key, call) => call_aside(key, call),
         }
     }
@@ -471,24 +477,29 @@ fn call_aside(key: StreamKey, call: HostCall) {
 /// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An
 /// error of the work itself is returned if it was done at once, or else by a later call.
 pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
-    let (key, is_waited_for) = with(|driver| {
+    let (key, is_waited_for, of_loops) = with(|driver| {
         let key = driver.stream(stream)?;
         if let Some(code) = driver.context(key.context)?.fault {
             return Err(code);
         }
         if driver.record_in_graph(key, &work)? {
-            return Ok((key, false));
+            return Ok((key, false, PATIENCE));
         }
+        let of_loops = if driver.may_be_behind_loop(&work) {
+            PATIENCE
+        } else {
+            Duration::MAX
+        };
         let (work, is_waited_for) = driver.prepared(work)?;
         let sent = driver.sent(key);
         driver.queues.push(key, work, sent);
-        Ok((key, is_waited_for))
+        Ok((key, is_waited_for, of_loops))
     })?;
-    run_until(|driver| {
+    run_for(of_loops, |driver| {
         if is_waited_for {
             driver.is_through(key)
         } else {
-            driver.queues.count() <= MOST
+            driver.late.is_some() && driver.queues.count() <= MOST
         }
     })?;
     with(|driver| driver.take_error(key.context))

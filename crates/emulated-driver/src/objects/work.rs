@@ -97,6 +97,8 @@ pub(crate) struct Item {
     pub(crate) graph: Option<Arc<GraphWork>>,
     /// Its place in the launch of a graph.
     pub(crate) node: Option<NodeOf>,
+    /// How many rounds of a loop have begun, where this is the loop behind one; else 0.
+    pub(crate) rounds: u64,
 }
 
 /// The place of work in the launch of a graph, by the launch's number.
@@ -147,6 +149,7 @@ impl Queues {
             sent,
             graph,
             node: None,
+            rounds: 0,
         });
     }
 
