@@ -5,6 +5,7 @@ mod common;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
 
 use common::branches::{
     IF, KERNELS, WHILE, add, branch, graph, handle, instantiate, kernel, params, run,
@@ -112,6 +113,28 @@ fn loops_let_other_streams_go_on() {
     words[0].store(0, SeqCst);
     assert_eq!(cu!(cuCtxSynchronize()), 0);
     assert_eq!(read(count, 1), [1]);
+}
+
+#[test]
+fn a_copy_of_pageable_memory_is_done_behind_a_loop_before_its_call_returns() {
+    context();
+    let word = shared();
+    word.store(1, SeqCst);
+    let (stream, to, mut from) = (stream(1), allocate(4), vec![5u32]);
+    assert_eq!(run(instantiate(polls(word)).unwrap(), stream), 0);
+    let host = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(400));
+        word.store(0, SeqCst);
+    });
+    let source = from.as_ptr() as u64;
+    assert_eq!(
+        cu!(cuMemcpyHtoDAsync_v2(to => u64, source => u64, 4 => usize, stream => Handle)),
+        0
+    );
+    from[0] = 9;
+    host.join().unwrap();
+    assert_eq!(cu!(cuStreamSynchronize(stream => Handle)), 0);
+    assert_eq!(read(to, 1), [5]);
 }
 
 /// Sets a word to 0 in a stream of its own.

@@ -52,7 +52,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// There is no such graph, or it has none of the nodes that the new one is to follow, or is too
+    /// The graph is not known, or has none of the nodes that the new one is to follow, or is too
     /// deep within others.
     pub(crate) fn check_place(&self, at: &At, levels: usize) -> Outcome {
         let known = self.graphs.get(&at.graph).ok_or(Code::INVALID_HANDLE)?;

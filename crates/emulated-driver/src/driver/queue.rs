@@ -10,9 +10,9 @@
 //! - for a wait: its event was recorded, or the value in memory is as asked for;
 //! - for a graph: its earlier launches have ended, in any stream (`cuGraphLaunch`).
 //!
-//! A stream that waits goes on at a later call, of any thread; so does a loop of a graph (`loops.rs`)
-//! that has not ended in the same time. Where streams are late (`late.rs`),
-//! the call that enqueues does nothing, and calls that wait do what they wait for.
+//! A stream that waits goes on at a later call, of any thread; so does a loop of a graph that has
+//! not ended in the same time (`loops.rs`). Where streams are late (`late.rs`), the call that
+//! enqueues does nothing, and calls that wait do what they wait for.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};

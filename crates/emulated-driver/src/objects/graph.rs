@@ -24,7 +24,7 @@ pub(crate) struct Graph {
     pub(crate) within: Option<Place>,
     /// The conditional handles of the nodes in it, and in the graphs within it. Those have none.
     pub(crate) conditions: Vec<Condition>,
-    /// It became a node's child as it was, and is no graph of its own any more.
+    /// It became a node's child itself, and cannot be used apart from that.
     pub(crate) is_moved: bool,
 }
 
