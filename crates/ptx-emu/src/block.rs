@@ -10,6 +10,8 @@ pub(crate) struct BarrierState {
     pub(crate) waiting: u32,
     /// Threads that arrived and went on: a warp, and lanes of it.
     pub(crate) arrived: Vec<(usize, u32)>,
+    /// What these did until then, and knew of others, by their clocks; empty if none arrived.
+    pub(crate) released: Vec<u32>,
 }
 
 /// The running block.

@@ -2,6 +2,7 @@
 
 use ptx::{Literal, OperandKind, Problem, RegClass, ScalarType};
 
+use crate::block::BarrierState;
 use crate::counts::InstructionClass;
 use crate::fault::{EarlyExit, FaultKind, Stop, Waiting};
 use crate::read::{Read, Reader, Width, other};
@@ -145,6 +146,15 @@ impl Execute for Barrier {
             match rest {
                 Some((_, lanes)) => *lanes |= at.active,
                 None => state.arrived.push((warp.index, at.active)),
+            }
+            if runner.launch.sanitize.races {
+                let number = runner.warp_number(warp.index);
+                let clocks = &mut runner.sanitizer.clocks;
+                let state = &mut runner.block.barriers[id as usize];
+                if state.released.is_empty() {
+                    state.released = clocks.nothing();
+                }
+                clocks.arrive(number, &mut state.released);
             }
             return Ok(Next::Step);
         }
@@ -314,8 +324,10 @@ impl BlockRunner<'_> {
             }
             waiting += group.mask.count_ones();
         }
-        let arrived = std::mem::take(&mut self.block.barriers[id as usize]).arrived;
-        let mut warps: Vec<usize> = arrived.iter().map(|(warp, _)| *warp).collect();
+        let BarrierState {
+            arrived, released, ..
+        } = std::mem::take(&mut self.block.barriers[id as usize]);
+        let mut warps = Vec::new();
         for warp in &mut self.block.warps {
             let Warp {
                 groups,
@@ -352,7 +364,8 @@ impl BlockRunner<'_> {
             }
         }
         if let Some(views) = &launch.views {
-            views.meet(self.block.index, warps.iter().copied());
+            let all = arrived.iter().map(|(warp, _)| *warp);
+            views.meet(self.block.index, all.chain(warps.iter().copied()));
         }
         if launch.sanitize.races {
             warps.sort_unstable();
@@ -360,6 +373,10 @@ impl BlockRunner<'_> {
             let first = self.warp_number(0);
             warps.iter_mut().for_each(|warp| *warp += first);
             let clocks = &mut self.sanitizer.clocks;
+            // What those that only arrived did since then is not ordered.
+            if !released.is_empty() {
+                warps.iter().for_each(|&warp| clocks.pass(warp, &released));
+            }
             clocks.barrier(&warps);
             // Nobody else has accesses, and no row of clocks is left that does not know of them.
             if clocks.have_all(&warps) {

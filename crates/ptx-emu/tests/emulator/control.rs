@@ -229,6 +229,26 @@ fn producers_and_consumers_with_named_barriers() {
     assert_eq!(out, expected);
 }
 
+/// What the producer does behind its `bar.arrive` is not ordered before the consumers' loads.
+#[test]
+fn a_producer_that_goes_on_races_with_its_consumers() {
+    let body = |late: &str| {
+        format!(
+            ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nand.b32 %r6, %r2, 31;\nmad.lo.u32 %r5, %r6, 4, %r5;\n\
+             setp.ge.u32 %p1, %r2, 32;\n@%p1 bra $consume;\nst.shared.u32 [%r5], %r2;\nbar.arrive 1, 64;\n{late}\
+             add.u32 %r7, %r2, 50;\nst.shared.u32 [%r5], %r7;\nbra $end;\n$consume:\nbar.sync 1, 64;\n\
+             ld.shared.u32 %r8, [%r5];\nst.global.u32 [%rd3], %r8;\nbar.arrive 2, 64;\n$end:"
+        )
+    };
+    let told = launch(&body("")).block(64).fault();
+    assert!(told.starts_with("race in shared memory"), "{told}");
+    let out = launch(&body("bar.sync 2, 64;\n"))
+        .block(64)
+        .out_words(64)
+        .out();
+    assert_eq!(out[32..40], [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
 #[test]
 fn atomics_of_many_blocks_lose_nothing() {
     let body = "red.global.add.u32 [%rd1], 1;\nmov.u64 %rd5, 1;\nred.global.add.u64 [%rd1+8], %rd5;\n\

@@ -253,8 +253,8 @@ impl Clocks {
         }
     }
 
-    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows
-    /// of others, to `arriving`.
+    /// An arrival at a barrier for which others wait, of the block or of the cluster, that releases:
+    /// adds what the warp did, and what it knows of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
         self.settle(warp);
         self.now[warp] += 1;
@@ -272,7 +272,7 @@ impl Clocks {
         self.row(stores)[warp] = self.now[warp];
     }
 
-    /// The end of a warp's wait for the cluster's barrier, with what its arrivals have released.
+    /// The end of a warp's wait for such arrivals, with what they have released.
     pub(crate) fn pass(&mut self, warp: usize, released: &[u32]) {
         join(self.row(warp), released);
     }
