@@ -150,11 +150,11 @@ impl Execute for Barrier {
             if runner.launch.sanitize.races {
                 let number = runner.warp_number(warp.index);
                 let clocks = &mut runner.sanitizer.clocks;
-                let state = &mut runner.block.barriers[id as usize];
-                if state.released.is_empty() {
-                    state.released = clocks.nothing();
+                let released = &mut runner.block.barriers[id as usize].released;
+                if released.is_empty() {
+                    *released = clocks.nothing();
                 }
-                clocks.arrive(number, &mut state.released);
+                clocks.arrive(number, released);
             }
             return Ok(Next::Step);
         }

@@ -253,7 +253,7 @@ impl Clocks {
         }
     }
 
-    /// An arrival at a barrier for which others wait, of the block or of the cluster, that releases:
+    /// An arrival that releases, at a barrier of the block or the cluster for which others wait:
     /// adds what the warp did, and what it knows of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
         self.settle(warp);
