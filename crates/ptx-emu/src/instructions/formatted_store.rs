@@ -9,11 +9,11 @@ use ptx::ScalarType;
 use super::images::{Name, Named, StoreElements, memory_problem, shape};
 use super::surface::{Coordinates, outside, values};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind, ImageProblem, Stop};
+use crate::fault::{AccessKind, ImageProblem, Stop};
 use crate::image::Image;
 use crate::image::element::{self, Bytes};
 use crate::read::{Read, Reader, other};
-use crate::registers::{LANES, Registers, Slot, lanes};
+use crate::registers::{LANES, Registers, Slot};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
@@ -86,29 +86,12 @@ impl FormattedStore {
 
 impl Execute for FormattedStore {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let mut found = Vec::with_capacity(at.active.count_ones() as usize);
+        let address = |image: &Image, all: &[i64]| self.address(runner, image, all);
+        let coordinates = &self.coordinates;
+        let found = coordinates.accesses(&self.name, runner, warp, at, address)?;
         let mut values = [Bytes::default(); LANES];
-        for lane in lanes(at.active) {
-            let registers = &warp.registers;
-            let coordinates = self.coordinates.of_lane(registers, lane);
-            let problem = match self.name.object(runner, registers, lane, false) {
-                Ok(object) => match self.address(runner, object.image(), &coordinates) {
-                    Ok(Some(address)) => {
-                        values[lane] = self.element(object.image(), registers, lane);
-                        found.push((lane, address, object.image().element_bytes()));
-                        continue;
-                    }
-                    Ok(None) => continue,
-                    Err(problem) => problem,
-                },
-                // It has no defined result.
-                Err(_) if !runner.launch.sanitize.uninitialized => continue,
-                Err(problem) => problem,
-            };
-            let coordinates = coordinates.iter().map(|&one| one as f64).collect();
-            let access = self.name.access(registers, lane, coordinates);
-            let thread = (warp.index * LANES + lane) as u32;
-            return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
+        for &(lane, _, image) in &found {
+            values[lane] = self.element(image, &warp.registers, lane);
         }
         runner.turn.changes += 1;
         runner.turn.stored_at = runner.turn.executed;
@@ -116,8 +99,9 @@ impl Execute for FormattedStore {
         // Lanes may have surfaces with elements of other sizes.
         for bytes in [1, 2, 4, 8, 16] {
             let (mut addresses, mut active) = ([0; LANES], 0);
-            for &(lane, address, _) in found.iter().filter(|(.., size)| *size == bytes) {
-                addresses[lane] = address;
+            let of_size = |(.., image): &&(usize, u64, &Image)| image.element_bytes() == bytes;
+            for &(lane, place, _) in found.iter().filter(of_size) {
+                addresses[lane] = place;
                 active |= 1 << lane;
             }
             if active != 0 {

@@ -92,6 +92,44 @@ impl Coordinates {
             }))),
         }
     }
+
+    /// The lanes that access a surface, each with the `address` that it accesses and the surface.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the first lane that accesses what is not there.
+    pub(super) fn accesses<'l>(
+        &self,
+        name: &Name,
+        runner: &BlockRunner<'l>,
+        warp: &Warp,
+        at: At,
+        address: impl Fn(&Image, &[i64]) -> Result<Option<u64>, ImageProblem>,
+    ) -> Result<Vec<(usize, u64, &'l Image)>, Stop> {
+        let registers = &warp.registers;
+        let mut found = Vec::with_capacity(at.active.count_ones() as usize);
+        for lane in lanes(at.active) {
+            let coordinates = self.of_lane(registers, lane);
+            let problem = match name.object(runner, registers, lane, false) {
+                Ok(object) => match address(object.image(), &coordinates) {
+                    Ok(Some(place)) => {
+                        found.push((lane, place, object.image()));
+                        continue;
+                    }
+                    Ok(None) => continue,
+                    Err(problem) => problem,
+                },
+                // It has no defined result.
+                Err(_) if !runner.launch.sanitize.uninitialized => continue,
+                Err(problem) => problem,
+            };
+            let coordinates = coordinates.iter().map(|&one| one as f64).collect();
+            let access = name.access(registers, lane, coordinates);
+            let kind = FaultKind::Image { access, problem };
+            return Err(runner.fault(warp.thread(lane), at.pc, kind));
+        }
+        Ok(found)
+    }
 }
 
 /// The place of an access, and what it moves.
@@ -246,35 +284,16 @@ impl Place {
         }
     }
 
-    /// The address of each lane that accesses one.
-    fn addresses(
+    /// The lanes that access a surface, with their addresses.
+    fn accesses<'l>(
         &self,
-        runner: &BlockRunner,
+        runner: &BlockRunner<'l>,
         warp: &Warp,
         at: At,
-    ) -> Result<Vec<(usize, u64)>, Stop> {
-        let mut found = Vec::with_capacity(at.active.count_ones() as usize);
-        for lane in lanes(at.active) {
-            let coordinates = self.coordinates.of_lane(&warp.registers, lane);
-            let problem = match self.name.object(runner, &warp.registers, lane, false) {
-                Ok(object) => match self.address(runner, object.image(), &coordinates) {
-                    Ok(Some(address)) => {
-                        found.push((lane, address));
-                        continue;
-                    }
-                    Ok(None) => continue,
-                    Err(problem) => problem,
-                },
-                // It has no defined result.
-                Err(_) if !runner.launch.sanitize.uninitialized => continue,
-                Err(problem) => problem,
-            };
-            let coordinates = coordinates.iter().map(|&one| one as f64).collect();
-            let access = self.name.access(&warp.registers, lane, coordinates);
-            let thread = (warp.index * LANES + lane) as u32;
-            return Err(runner.fault(thread, at.pc, FaultKind::Image { access, problem }));
-        }
-        Ok(found)
+    ) -> Result<Vec<(usize, u64, &'l Image)>, Stop> {
+        let address = |image: &Image, all: &[i64]| self.address(runner, image, all);
+        let coordinates = &self.coordinates;
+        coordinates.accesses(&self.name, runner, warp, at, address)
     }
 
     /// The bytes that a lane stores.
@@ -297,9 +316,9 @@ impl Execute for Load {
         let Place {
             elements, tally, ..
         } = &self.0;
-        let found = self.0.addresses(runner, warp, at)?;
+        let found = self.0.accesses(runner, warp, at)?;
         let (mut addresses, mut active) = ([0; LANES], 0);
-        for (lane, address) in found {
+        for (lane, address, _) in found {
             addresses[lane] = address;
             active |= 1 << lane;
         }
@@ -331,12 +350,12 @@ struct Store(Place);
 
 impl Execute for Store {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let found = self.0.addresses(runner, warp, at)?;
+        let found = self.0.accesses(runner, warp, at)?;
         runner.turn.changes += 1;
         runner.turn.stored_at = runner.turn.executed;
         let (mut addresses, mut active) = ([0; LANES], 0);
         let mut values = [Bytes::default(); LANES];
-        for (lane, address) in found {
+        for (lane, address, _) in found {
             addresses[lane] = address;
             active |= 1 << lane;
             values[lane] = self.0.stored(&warp.registers, lane);
