@@ -294,21 +294,40 @@ impl Driver {
         known.map_or(0, |known| known.value)
     }
 
-    /// Tells that the value of a conditional node is undefined, once per handle. The node then does
-    /// what the last launch has left, or else has the value 0, as on an H200.
+    /// Tells that the value of a conditional node is undefined. The node then does what the last
+    /// launch has left, or else has the value 0, as on an H200.
     fn tell_unset(&mut self, branch: &Branch, site: Option<&Site>) {
-        let key = (format!("condition {}", branch.handle), UNSET, 0);
+        let what = |handle: &str| {
+            format!(
+                "a conditional node looks at handle {handle}, which has no value in this launch"
+            )
+        };
+        let rules = [
+            "to have one: create the handle with a default (cudaGraphCondAssignDefault), or let a kernel before the node call cudaGraphSetConditional in each launch",
+            "rule: without a default the value is undefined at the start of each launch, that of an earlier launch does not count (CUDA Programming Guide, \"Conditional Handles\")",
+        ];
+        self.tell_of_branch(branch, UNSET, site, what, rules);
+    }
+
+    /// Tells a fault of a conditional node, once for each handle and kind: what it is, where the
+    /// node was added, and what to do by which rule.
+    pub(super) fn tell_of_branch(
+        &mut self,
+        branch: &Branch,
+        kind: &'static str,
+        site: Option<&Site>,
+        what: impl FnOnce(&str) -> String,
+        rules: [&str; 2],
+    ) {
+        let key = (format!("condition {}", branch.handle), kind, 0);
         if !self.told.insert(key) {
             return;
         }
+        let what = what(&format!("{:#x}", branch.handle));
+        let mut lines = vec![format!("{kind}: {what}")];
         let added = site.and_then(Site::place);
-        let mut lines = vec![format!(
-            "{UNSET}: a conditional node looks at handle {:#x}, which has no value in this launch",
-            branch.handle
-        )];
         lines.extend(added.map(|place| format!("the node was added at {place}")));
-        lines.push("to have one: create the handle with a default (cudaGraphCondAssignDefault), or let a kernel before the node call cudaGraphSetConditional in each launch".to_owned());
-        lines.push("rule: without a default the value is undefined at the start of each launch, that of an earlier launch does not count (CUDA Programming Guide, \"Conditional Handles\")".to_owned());
+        lines.extend(rules.map(str::to_owned));
         let place = site
             .and_then(Site::line)
             .map(|line| Side { role: "node", line });
@@ -316,7 +335,7 @@ impl Driver {
             command: "conditional node".to_owned(),
             grid: [1; 3],
             block: [1; 3],
-            kind: UNSET,
+            kind,
             text: lines.join("\n  "),
             places: place.into_iter().collect(),
         });

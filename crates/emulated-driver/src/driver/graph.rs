@@ -48,7 +48,7 @@ impl Driver {
         Ok(handle)
     }
 
-    /// Checks that a node can be added there, with graphs of so many levels within it.
+    /// Checks that a node can be added there, within which graphs have `levels` levels.
     ///
     /// # Errors
     ///

@@ -16,11 +16,11 @@ use crate::objects::branch::BranchKind;
 use crate::objects::graph::{Branch, GraphWork};
 use crate::objects::stream::StreamKey;
 use crate::objects::work::{Item, Work};
-use crate::report::{self, CommandFault, Side};
+use crate::report;
 use crate::settings::Settings;
 use crate::site::Site;
 
-/// After so many rounds, work of other streams that is ready goes first, and a call need not wait.
+/// After this number of rounds, other streams' ready work goes first, and a call need not wait.
 pub(super) const ROUNDS_IN_TURN: u64 = 100;
 
 /// A loop with more rounds counts as one without an end.
@@ -89,7 +89,7 @@ impl Driver {
         let Some(queue) = self.queues.streams.get_mut(&key) else {
             return;
         };
-        // What a loop does in this round stands before it, and is the first of the stream.
+        // The work of a loop's round is the stream's first, and the loop itself is behind it.
         let is_around = |other: &Item| other.ticket == item.ticket && other.rounds > 0;
         let before = queue.len();
         queue.retain(|other| !is_around(other));
@@ -110,34 +110,21 @@ impl Driver {
 
     /// Tells that a loop does not end, as a kernel is told that does not.
     fn tell_endless(&mut self, branch: &Branch, rounds: u64, site: Option<&Site>) {
-        let key = (format!("condition {}", branch.handle), ENDLESS, 0);
-        if !self.told.insert(key) {
-            return;
-        }
         let why = if rounds < MOST_ROUNDS {
             "its body has no kernel that could set it to 0".to_owned()
         } else {
             format!("it was not 0 after {rounds} rounds")
         };
-        let mut lines = vec![format!(
-            "{ENDLESS}: a conditional node goes round as long as the value of handle {:#x} is not 0, and {why}",
-            branch.handle
-        )];
-        let added = site.and_then(Site::place);
-        lines.extend(added.map(|place| format!("the node was added at {place}")));
-        lines.push("to end it: let a kernel in the body call cudaGraphSetConditional with 0 in the last round".to_owned());
-        lines.push("rule: the body is done again as long as the value is not 0 (CUDA Programming Guide, \"Conditional WHILE Nodes\"); on a GPU such a launch has no end".to_owned());
-        let place = site
-            .and_then(Site::line)
-            .map(|line| Side { role: "node", line });
-        report::command_fault(&CommandFault {
-            command: "conditional node".to_owned(),
-            grid: [1; 3],
-            block: [1; 3],
-            kind: ENDLESS,
-            text: lines.join("\n  "),
-            places: place.into_iter().collect(),
-        });
+        let what = |handle: &str| {
+            format!(
+                "a conditional node goes round as long as the value of handle {handle} is not 0, and {why}"
+            )
+        };
+        let rules = [
+            "to end it: let a kernel in the body call cudaGraphSetConditional with 0 in the last round",
+            "rule: the body is done again as long as the value is not 0 (CUDA Programming Guide, \"Conditional WHILE Nodes\"); on a GPU such a launch has no end",
+        ];
+        self.tell_of_branch(branch, ENDLESS, site, what, rules);
     }
 
     /// Whether a call need not wait for a loop that its work is behind. A copy of pageable memory
